@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -32,18 +33,15 @@ from checkout_integration.sandbox.wire.signing import same_secret
 TOKEN_LIFETIME: Final = timedelta(days=30)  # EP1-24: as deployed services
 
 
+@dataclass(frozen=True)
 class CreationRequests:
     """Creation of tokens and orders."""
 
-    def __init__(
-        self, store: Store, ledger: Ledger, projects: Projects, clock: VirtualClock, profile: Profile
-    ) -> None:
-        """Work on the sandbox's parts."""
-        self._store = store
-        self._ledger = ledger
-        self._projects = projects
-        self._clock = clock
-        self._profile = profile
+    store: Store
+    ledger: Ledger
+    projects: Projects
+    clock: VirtualClock
+    profile: Profile
 
     def create_token(self, document: dict[str, Any], signature: str | None) -> str:
         """Check a token request and return its token (EP1-23).
@@ -52,12 +50,12 @@ class CreationRequests:
             RefusedError: project unknown, credentials bad, or data wrong.
         """
         body = Fields(document)
-        purchase = read_token_purchase(body, self._profile)
-        _refuse_problems(body, self._projects.find(purchase.project or ""))
-        project = self._project(purchase, self._profile.unknown_token_project_status, "settings.project_id")
+        purchase = read_token_purchase(body, self.profile)
+        _refuse_problems(body, self.projects.find(purchase.project or ""))
+        project = self._project(purchase, self.profile.unknown_token_project_status, "settings.project_id")
         self._check_signature(project, signature, needed=True)
         _check(purchase, project, "settings.")
-        if not self._profile.token_addresses_free:
+        if not self.profile.token_addresses_free:
             check_addresses(purchase, project)
         _check_standing(project)
         return self._store_token(document)
@@ -74,7 +72,7 @@ class CreationRequests:
         token = body.text("token", longest=LARGEST_BODY)
         purchase = read_order_purchase(body)
         prepared = body.text("order")
-        _refuse_problems(body, self._projects.find(purchase.project or ""))
+        _refuse_problems(body, self.projects.find(purchase.project or ""))
         own = purchase
         if token:
             purchase = own.overridden_by(self._token_purchase(token))
@@ -84,18 +82,18 @@ class CreationRequests:
         known = self._prepared(prepared, project)
         if known is None or purchase.type is not None:
             _check(purchase, project)
-            check_addresses(own if self._profile.token_addresses_free else purchase, project)
+            check_addresses(own if self.profile.token_addresses_free else purchase, project)
         _check_standing(project)
         return known or self._store_order(purchase, project, language)
 
     def repeat_order(self, order: Order) -> Order:
         """Store the new order of a customer's "try again"."""
-        project = self._projects.find(order.project_id)
+        project = self.projects.find(order.project_id)
         if project is None:
             raise RefusedError(404, Case.UNKNOWN_PROJECT, "project not found")
         _check_standing(project)
         again = repeat_order(order, project, self._now())
-        self._ledger.add(again)
+        self.ledger.add(again)
         return again
 
     def _store_order(self, purchase: Purchase, project: SandboxProject, language: str) -> Order:
@@ -103,29 +101,29 @@ class CreationRequests:
         if order.amount <= 0:
             # Units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
             raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "amount: is worth nothing")
-        self._ledger.add(order)
+        self.ledger.add(order)
         return order
 
     def _prepared(self, order_id: str | None, project: SandboxProject) -> Order | None:
         """Return the order that was prepared under that identifier (EP2-14); deployed services return it unchanged."""
-        if order_id is None or not self._profile.returns_prepared_orders:
+        if order_id is None or not self.profile.returns_prepared_orders:
             return None
-        order = self._ledger.find(order_id)
+        order = self.ledger.find(order_id)
         return order if order and order.project_id == project.project_id and not order.reversal else None
 
     def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
         if not purchase.project:
             raise RefusedError(400, Case.INVALID_DATA, "invalid request data", f"{name}: is required")
-        project = self._projects.find(purchase.project)
+        project = self.projects.find(purchase.project)
         if project is None:
             raise RefusedError(unknown_status, Case.UNKNOWN_PROJECT, "project not found", f"{name}: unknown")
         return project
 
     def _check_signature(self, project: SandboxProject, signature: str | None, *, needed: bool) -> None:
         """Check X-API-SIGNATURE where it is required; the profile `spec` checks it wherever it is given (AUT-02, AUT-05)."""
-        if not (needed or self._profile.unneeded_signature_checked):
+        if not (needed or self.profile.unneeded_signature_checked):
             return
-        status = self._profile.bad_credentials_status
+        status = self.profile.bad_credentials_status
         if signature is None:
             if needed:
                 raise RefusedError(
@@ -136,7 +134,7 @@ class CreationRequests:
 
     def _store_token(self, document: dict[str, Any]) -> str:
         token = secrets.token_urlsafe(96)
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             connection.execute(
                 "INSERT INTO tokens VALUES (?, ?, ?)",
                 (token, to_microseconds(self._now()), write_json(document)),
@@ -144,14 +142,14 @@ class CreationRequests:
         return token
 
     def _token_purchase(self, token: str) -> Purchase:
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             row = connection.execute("SELECT * FROM tokens WHERE token = ?", (token,)).fetchone()
         if row is None or self._now() > from_microseconds(row["created_at"]) + TOKEN_LIFETIME:
             raise RefusedError(400, Case.BAD_TOKEN, "invalid token", "token: unknown or expired")
-        return read_token_purchase(Fields(read_json(row["document"])), self._profile)
+        return read_token_purchase(Fields(read_json(row["document"])), self.profile)
 
     def _now(self) -> datetime:
-        return self._profile.moment(self._clock.now())
+        return self.profile.moment(self.clock.now())
 
 
 def _check(purchase: Purchase, project: SandboxProject, prefix: str = "") -> None:

@@ -6,6 +6,7 @@ sandbox's own, so that clients can be run against them. It is authenticated like
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 from werkzeug.datastructures import MultiDict
@@ -24,23 +25,15 @@ ORDERS_PATH: Final = "/api/v1/orders"
 _LIMIT_DEFAULT: Final = 10
 
 
+@dataclass(frozen=True)
 class CursorList:
-    """The list of a merchant's orders, oldest first."""
+    """The list of a merchant's orders, oldest first; `transactions_list` checks who may read."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        projects: Projects,
-        documents: Documents,
-        transactions_list: TransactionsList,
-        profile: Profile,
-    ) -> None:
-        """Work on the sandbox's parts; `transactions_list` checks who may read."""
-        self._ledger = ledger
-        self._projects = projects
-        self._documents = documents
-        self._transactions_list = transactions_list
-        self._profile = profile
+    ledger: Ledger
+    projects: Projects
+    documents: Documents
+    transactions_list: TransactionsList
+    profile: Profile
 
     def page(self, authorization: str | None, query: MultiDict[str, str]) -> dict[str, Any]:
         """Return the requested page in the list envelope (LST-01 to LST-05).
@@ -49,9 +42,9 @@ class CursorList:
             RefusedError: bad credentials, 400 a limit out of range (LIM-01), 403 or 404 a cursor that is another
                 merchant's order or none, 422 both cursors at once.
         """
-        project = self._transactions_list.authenticate(authorization)
+        project = self.transactions_list.authenticate(authorization)
         limit = whole_number(query, "limit", _LIMIT_DEFAULT, CURSOR_LIMIT_MIN, CURSOR_LIMIT_MAX)
-        search = Search(project_ids=self._projects.of_merchant(project.merchant), limit=limit)
+        search = Search(project_ids=self.projects.of_merchant(project.merchant), limit=limit)
         after, before = query.get("starting_after"), query.get("ending_before")
         if after and before:
             raise RefusedError(
@@ -59,17 +52,17 @@ class CursorList:
             )
         for cursor in filter(None, [after, before]):
             self._check_cursor(cursor, search)
-        window = self._ledger.window(search, after=after, before=before)
+        window = self.ledger.window(search, after=after, before=before)
         return {
             "object": OBJECT_LIST,
-            "data": [self._documents.order(order, Context.LIST) for order in window.orders],
+            "data": [self.documents.order(order, Context.LIST) for order in window.orders],
             "has_more": window.has_more,
             "has_before": window.has_before,
-            "total_count": bool(window.count) if self._profile.total_count_is_boolean else window.count,
+            "total_count": bool(window.count) if self.profile.total_count_is_boolean else window.count,
         }
 
     def _check_cursor(self, cursor: str, search: Search) -> None:
-        order = self._ledger.find(cursor)
+        order = self.ledger.find(cursor)
         if order is None:
             raise RefusedError(404, Case.ORDER_NOT_FOUND, "order not found", "the cursor names no order")
         if order.project_id not in search.project_ids:

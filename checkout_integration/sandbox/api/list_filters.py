@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -26,13 +27,12 @@ _FIELD_STATES: Final[Mapping[str, list[State]]] = {
 _LARGEST_OFFSET: Final = 2**62
 
 
+@dataclass(frozen=True)
 class ListFilters:
     """The filters as one profile reads them."""
 
-    def __init__(self, projects: Projects, profile: Profile) -> None:
-        """Work on the sandbox's parts."""
-        self._projects = projects
-        self._profile = profile
+    projects: Projects
+    profile: Profile
 
     def read(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
         """Return the search that the query describes.
@@ -40,7 +40,7 @@ class ListFilters:
         Raises:
             RefusedError: 400, a filter that cannot be read.
         """
-        visible = self._projects.of_merchant(project.merchant)
+        visible = self.projects.of_merchant(project.merchant)
         requested = self._array(query, "project")
         account = query.get("account") or None
         date_from, date_to = self._period(query)
@@ -50,8 +50,8 @@ class ListFilters:
             else [project_id for project_id in visible if project_id in requested],
             id=self._id(query),
             states=self._states(query),
-            account=None if self._profile.account_finds_parts else account,
-            customer=account if self._profile.account_finds_parts else None,
+            account=None if self.profile.account_finds_parts else account,
+            customer=account if self.profile.account_finds_parts else None,
             invoice_id=query.get("invoice_id") or None,
             date_from=date_from,
             date_to=date_to,
@@ -62,13 +62,13 @@ class ListFilters:
     def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
         """Return an array parameter; deployed services read the bracketed name only (EP3-04, EP3-05)."""
         values = query.getlist(f"{name}[]")
-        if self._profile.plain_arrays:
+        if self.profile.plain_arrays:
             values += query.getlist(name)
         return values or None
 
     def _id(self, query: MultiDict[str, str]) -> str | None:
         order_id = query.get("id") or None
-        if order_id and self._profile.id_is_uuid and not _UUID.fullmatch(order_id):
+        if order_id and self.profile.id_is_uuid and not _UUID.fullmatch(order_id):
             raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "id: must be a UUID")
         return order_id
 
@@ -79,11 +79,11 @@ class ListFilters:
             raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "status: unknown value")
         if statuses is None:
             return None
-        found = _FIELD_STATES if self._profile.reversal_is_second_item else {}
+        found = _FIELD_STATES if self.profile.reversal_is_second_item else {}
         return [state for status in statuses for state in found.get(status, [(status, None)])]
 
     def _limit(self, query: MultiDict[str, str]) -> int:
-        zero = 0 if self._profile.zero_limit_is_default else 1
+        zero = 0 if self.profile.zero_limit_is_default else 1
         return whole_number(query, "limit", 0, zero, LIMIT_MAX) or TRANSACTIONS_LIMIT_DEFAULT
 
     def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from dataclasses import dataclass
 from typing import Any
 
 from werkzeug.datastructures import MultiDict
@@ -18,18 +19,14 @@ from checkout_integration.sandbox.wire.errors import RefusedError
 from checkout_integration.sandbox.wire.signing import same_secret
 
 
+@dataclass(frozen=True)
 class TransactionsList:
     """The transactions list."""
 
-    def __init__(
-        self, ledger: Searchable, projects: Projects, documents: Documents, profile: Profile
-    ) -> None:
-        """Work on the sandbox's parts."""
-        self._ledger = ledger
-        self._projects = projects
-        self._documents = documents
-        self._profile = profile
-        self._filters = ListFilters(projects, profile)
+    ledger: Searchable
+    projects: Projects
+    documents: Documents
+    profile: Profile
 
     def page(self, authorization: str | None, query: MultiDict[str, str]) -> dict[str, Any]:
         """Return the requested page, oldest first; `items` is null when it is empty (EP3-12).
@@ -38,8 +35,8 @@ class TransactionsList:
             RefusedError: bad credentials, or a filter that cannot be read.
         """
         project = self.authenticate(authorization)
-        count, orders = self._ledger.search(self._filters.read(project, query))
-        items = [self._documents.order(order, Context.LIST) for order in orders]
+        count, orders = self.ledger.search(ListFilters(self.projects, self.profile).read(project, query))
+        items = [self.documents.order(order, Context.LIST) for order in orders]
         return {"count": count, "items": items or None}
 
     def authenticate(self, authorization: str | None) -> SandboxProject:
@@ -49,16 +46,16 @@ class TransactionsList:
             RefusedError: bad credentials.
         """
         login, password = _basic_credentials(authorization)
-        project = self._projects.find(login)
+        project = self.projects.find(login)
         if project is None:
-            raise self._refusal(self._profile.list_unknown_project_status if login else 401)
+            raise self._refusal(self.profile.list_unknown_project_status if login else 401)
         if not same_secret(password, project.secret_key):
             raise self._refusal(401)
         return project
 
     def _refusal(self, status: int) -> RefusedError:
         """Return the refusal of bad credentials; at deployed services it has a message only (ERR-01)."""
-        code = "" if self._profile.framework_errors_short else f"fm000{status}"
+        code = "" if self.profile.framework_errors_short else f"fm000{status}"
         return RefusedError(status, code, "Internal Server Error" if status >= 500 else "Unauthorized")
 
 

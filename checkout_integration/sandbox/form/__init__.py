@@ -1,5 +1,4 @@
 """The hosted form: the pages that a customer sees.
 
-- `form_views`: show an order, cancel, try again, receipt
-- `payment_views`: pay, and the code of the 3-D Secure step
+- `form_views`: show an order, pay, the code of the 3-D Secure step, cancel, try again, receipt
 """

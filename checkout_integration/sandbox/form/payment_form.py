@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -35,40 +35,13 @@ class PaymentForm:
 
     Attributes:
         method: the payment method, None when any field is wrong.
-        email, phone, country, state, zip: the other fields; an unknown country is "".
-        saved: save the method for next time (MTH-06).
-        recurring: the customer agrees to renewals (ORD-46).
-        notify_sale: the customer wants to hear of special offers (ORD-19).
-        notify_new_region: the customer wants to hear of new regions (USR-13).
+        details: the other fields, for `Payments.pay`; the address where the form asks for it.
         problems: field name to what is wrong with it, in words.
     """
 
     method: PaymentMethod | None
-    email: str
-    phone: str
-    country: str
-    state: str
-    zip: str
-    saved: bool
-    recurring: bool
-    notify_sale: bool
-    notify_new_region: bool
-    problems: dict[str, str] = field(default_factory=dict)
-
-    def details(self, *, with_address: bool) -> PaymentDetails:
-        """Return the details for `Payments.pay`, with the address where the form asks for it."""
-        return {
-            "saved": self.saved,
-            "recurring": self.recurring,
-            "notify_sale": self.notify_sale,
-            "notify_new_region": self.notify_new_region,
-            "notify_new_region_email": self.email,
-            "receipt_email": self.email,
-            "receipt_phone": self.phone,
-            "billing_country": self.country if with_address else "",
-            "billing_state": self.state if with_address else "",
-            "billing_zip": self.zip if with_address else "",
-        }
+    details: PaymentDetails
+    problems: dict[str, str]
 
 
 def read_payment_form(form: Mapping[str, str], now: datetime, *, ask_address: bool) -> PaymentForm:
@@ -85,19 +58,19 @@ def read_payment_form(form: Mapping[str, str], now: datetime, *, ask_address: bo
     state, code = form.get("state", "").strip()[:6], form.get("zip", "").strip()[:16]
     if ask_address:
         _check_address(country, state, code, problems)
-    return PaymentForm(
-        method=None if problems else method,
-        email=email,
-        phone=phone,
-        country=country,
-        state=state,
-        zip=code,
+    details = PaymentDetails(
         saved=form.get("saved") == "1",
         recurring=form.get("recurring") == "1" and _may_recur(method),
         notify_sale=form.get("notify_sale") == "1",
         notify_new_region=form.get("notify_new_region") == "1",
-        problems=problems,
+        notify_new_region_email=email,
+        receipt_email=email,
+        receipt_phone=phone,
+        billing_country=country if ask_address else "",
+        billing_state=state if ask_address else "",
+        billing_zip=code if ask_address else "",
     )
+    return PaymentForm(method=None if problems else method, details=details, problems=problems)
 
 
 def _may_recur(method: PaymentMethod | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 from enum import StrEnum
 
 from checkout_integration.protocol.vocabulary import Event, WebhookMode
@@ -28,34 +29,26 @@ class Consent(StrEnum):
     UNANSWERED = "unanswered"
 
 
+@dataclass(frozen=True)
 class UserValidation:
     """The question to the merchant whether the customer may pay."""
 
-    def __init__(
-        self,
-        projects: Projects,
-        documents: Documents,
-        clock: VirtualClock,
-        faults: FaultSwitchboard,
-        sender: Sender,
-    ) -> None:
-        """Work on the sandbox's parts."""
-        self._projects = projects
-        self._documents = documents
-        self._clock = clock
-        self._faults = faults
-        self._sender = sender
+    projects: Projects
+    documents: Documents
+    clock: VirtualClock
+    faults: FaultSwitchboard
+    sender: Sender
 
     def ask(self, order: Order) -> Consent:
         """Ask in pre-approval mode, once and without retry; only an exact 200 approves, the body is not read.
 
         Call it outside any transaction: it waits for the merchant, as long as the project's `attempt_timeout`.
         """
-        project = self._projects.find(order.project_id)
+        project = self.projects.find(order.project_id)
         if project is None or project.mode != WebhookMode.PRE_APPROVAL:
             return Consent.GIVEN
-        strike = self._faults.draw(FaultPoint.VALIDATION, Event.USER_VALIDATE)
-        response = self._sender.send(
+        strike = self.faults.draw(FaultPoint.VALIDATION, Event.USER_VALIDATE)
+        response = self.sender.send(
             project,
             self._body(order),
             Event.USER_VALIDATE,
@@ -71,12 +64,12 @@ class UserValidation:
         return Consent.DENIED if 400 <= response.status < 500 else Consent.FAILED
 
     def _body(self, order: Order) -> bytes:
-        message = self._documents.notification(
+        message = self.documents.notification(
             id=str(uuid.uuid4()),
             event=Event.USER_VALIDATE,
             live=order.live,
-            created_at=self._clock.now(),
+            created_at=self.clock.now(),
             delivery_try=1,
-            payload=self._documents.user(order),
+            payload=self.documents.user(order),
         )
         return write_json(message).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
@@ -13,23 +14,18 @@ from checkout_integration.protocol.vocabulary import (
     Event,
     OrderStatus,
     OrderType,
+    VatPayer,
 )
-from checkout_integration.sandbox.orders.document_parts import (
-    billing_address_part,
-    country_part,
-    items_part,
-    original_amount_part,
-    refund_part,
-    shares_part,
-    tax_part,
-    user_in_order,
-    user_part,
-)
+from checkout_integration.sandbox.merchant.catalogue import activation_code
+from checkout_integration.sandbox.merchant.currencies import round_money
 from checkout_integration.sandbox.orders.order import Order
 from checkout_integration.sandbox.orders.payment_methods import NO_METHOD
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.wire.moments import write_moment
 
+_FEE_RATE: Final = Decimal("0.05")
+_NO_ADDRESS: Final = {"country": "", "city": "", "postal_code": "", "state": ""}
+_ITEM_EXTRAS: Final = {"object", "amount", "currency", "url", "created_at", "updated_at"}
 _EMPTY_ISSUER: Final[dict[str, Any]] = {
     "url": "",
     "embedded": False,
@@ -85,17 +81,17 @@ class Documents:
             "amount": order.amount,
             "currency": order.currency,
             "user": self._user(order, context),
-            "billing_address": billing_address_part(order, self._profile),
-            "tax": tax_part(order),
+            "billing_address": self._billing_address(order),
+            "tax": _tax(order),
         }
         document |= self._shares(order, context)
         document |= {
             "method": self._method(order, context),
-            "items": items_part(order, self._profile),
-            "refund": refund_part(order, self._profile),
+            "items": self._items(order),
+            "refund": self._refund(order),
             "metadata": order.metadata or self._empty({}),
-            "original_amount": original_amount_part(order, self._profile),
-            "country": country_part(order),
+            "original_amount": self._original_amount(order),
+            "country": _country(order),
             "type": self._type(order),
             "platform_id": order.platform_id,
             "virtual_currency_amount": order.virtual_currency_amount,
@@ -116,8 +112,14 @@ class Documents:
         return document | self._agreement(order)
 
     def user(self, order: Order) -> dict[str, Any]:
-        """Write the User for user.validate."""
-        return user_part(order, self._profile)
+        """Write the whole User, as user.validate carries it (USR-01 to USR-14)."""
+        address = order.user["address"]
+        if not self._profile.empty_is_null:
+            address = address or _NO_ADDRESS
+        elif address:
+            # USR-11: deployed services leave empty members out, and write null where nothing is left.
+            address = {name: value for name, value in address.items() if value} or None
+        return {**order.user, "address": address, "metadata": order.user["metadata"] or self._empty({})}
 
     def notification(
         self,
@@ -157,15 +159,70 @@ class Documents:
 
     def _user(self, order: Order, context: Context) -> dict[str, Any]:
         """Write the User of an order; the list leaves out its id (ORD-48)."""
-        user = user_in_order(order, self._profile)
+        user = self.user(order)
+        if self._profile.user_in_orders_short:
+            for name in ("object", "notify_new_region", "notify_new_region_email"):
+                del user[name]
         if context is Context.LIST:
             del user["id"]
         return user
 
+    def _billing_address(self, order: Order) -> dict[str, str] | None:
+        """Write the billing address of the form: the country, for the USA also state and zip (ORD-25)."""
+        if not order.billing_country:
+            return self._empty({})
+        address = {"country": order.billing_country}
+        if order.billing_country == "US":
+            address |= {"state": order.billing_state, "zip": order.billing_zip}
+        return address
+
+    def _original_amount(self, order: Order) -> Decimal:
+        """Write the amount without taxes; at deployed services it includes the VAT that a seller pays (ORD-33)."""
+        if order.vat_payer == VatPayer.SELLER and not self._profile.seller_tax_in_original:
+            return order.amount - order.tax_amount
+        return order.original_amount
+
     def _shares(self, order: Order, context: Context) -> dict[str, Any]:
-        """Write `net_revenue` and `fee`, which the list of deployed services lacks (ORD-27, ORD-28)."""
-        listed = context is Context.LIST
-        return {} if listed and not self._profile.breakdown_in_list else shares_part(order, self._profile)
+        """Write the merchant's net revenue and the service's fee: before the payment null, or nothing (ORD-27, ORD-28).
+
+        The list of deployed services lacks both.
+        """
+        if context is Context.LIST and not self._profile.breakdown_in_list:
+            return {}
+        if not order.paid and self._profile.empty_is_null:
+            return {"net_revenue": None, "fee": None}
+        fee = round_money(order.amount * _FEE_RATE, order.currency) if order.paid else Decimal(0)
+        net = order.amount - order.tax_amount - fee if order.paid else Decimal(0)
+        return {
+            "net_revenue": {"amount": net, "currency": order.currency},
+            "fee": {"amount": fee, "currency": order.currency},
+        }
+
+    def _refund(self, order: Order) -> dict[str, Any] | None:
+        """Write the refund; deployed services give neither it nor its receipt a code (RFD-04, RFD-05)."""
+        if order.refund is None:
+            return None
+        code = order.refund["code"] if self._profile.refund_codes else ""
+        number = order.refund["receipt_number"] if self._profile.receipt_numbers else ""
+        return {**order.refund, "code": code, "receipt_number": number}
+
+    def _items(self, order: Order) -> list[dict[str, Any]] | None:
+        """Write the items, null for an order without products (ORD-30)."""
+        return None if order.items is None else [self._item(order, item) for item in order.items]
+
+    def _item(self, order: Order, item: dict[str, Any]) -> dict[str, Any]:
+        """Write an item; code and platform only for a processed key order (ITM-07, ITM-08)."""
+        document = {
+            name: value
+            for name, value in item.items()
+            if self._profile.item_extras or name not in _ITEM_EXTRAS
+        }
+        if order.type == OrderType.KEY and order.paid:
+            document["code"] = activation_code(order.transaction, item["id"])
+            document[self._profile.platform_key] = order.platform_id
+        elif self._profile.code_always:
+            document |= {"code": "", self._profile.platform_key: ""}
+        return document
 
     def _method(self, order: Order, context: Context) -> dict[str, Any] | None:
         """Write the payment method; `handler` appears in the list item (MTH-05)."""
@@ -182,3 +239,18 @@ class Documents:
             "recurring_subscription_id": order.recurring_subscription_id,
             "recurring_plan_id": order.recurring_plan_id,
         }
+
+
+def _country(order: Order) -> str:
+    """Write a country: of the billing address, else of the customer. The specification does not say whose it is (ORD-34)."""
+    return str(order.billing_country or (order.user["address"] or _NO_ADDRESS)["country"])
+
+
+def _tax(order: Order) -> dict[str, Any]:
+    """Write the tax, which is in the currency of the order (ORD-26)."""
+    return {
+        "type": order.tax_type,
+        "rate": order.tax_rate,
+        "amount": order.tax_amount,
+        "currency": order.currency,
+    }

@@ -20,7 +20,6 @@ from checkout_integration.sandbox.api.cursor_list import ORDERS_PATH
 from checkout_integration.sandbox.control.control_views import ControlViews
 from checkout_integration.sandbox.faults.api_faults import spoil_response
 from checkout_integration.sandbox.form.form_views import FormViews
-from checkout_integration.sandbox.form.payment_views import PaymentViews
 from checkout_integration.sandbox.pages.rendering import message_page
 from checkout_integration.sandbox.server import assets
 from checkout_integration.sandbox.server.api_views import ApiViews
@@ -66,8 +65,8 @@ ROUTES: Final = Map(
         _post("/form/cancel", "form.cancel"),
         _post("/form/again", "form.again"),
         _get("/receipt/<order_id>/<receipt_id>", "form.receipt"),
-        _post("/form/pay", "payment.pay"),
-        _post("/form/code", "payment.take_code"),
+        _post("/form/pay", "form.pay"),
+        _post("/form/code", "form.take_code"),
         _get("/_sandbox/orders", "control.orders"),
         _get("/_sandbox/orders/<order_id>", "control.order"),
         _post("/_sandbox/orders/<order_id>/<action>", "control.act"),
@@ -100,7 +99,6 @@ class SandboxApp:
         self._views = {
             "api": ApiViews(sandbox),
             "form": FormViews(sandbox),
-            "payment": PaymentViews(sandbox),
             "control": ControlViews(sandbox),
             "assets": assets,
         }
