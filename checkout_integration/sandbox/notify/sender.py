@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import Final
 
 from checkout_integration.sandbox.clock import VirtualClock
@@ -17,13 +18,12 @@ _NOT_SENT: Final = {FaultKind.DROP, FaultKind.DELAY, FaultKind.REORDER}
 _NO_ADDRESS: Final = "the project has no webhook URL"
 
 
+@dataclass(frozen=True)
 class Sender:
     """Sends notifications, user.validate and testing cases alike."""
 
-    def __init__(self, clock: VirtualClock, log: RunLog) -> None:
-        """Record what is sent in `log`, at the time of `clock`."""
-        self._clock = clock
-        self._log = log
+    clock: VirtualClock
+    log: RunLog
 
     def send(
         self,
@@ -72,7 +72,7 @@ class Sender:
     ) -> None:
         note = [*words, f"fault: {fault.kind}" if fault else "", response.note]
         exchange = Exchange(
-            at=write_moment(self._clock.now()),
+            at=write_moment(self.clock.now()),
             direction="out",
             method="POST",
             url=url,
@@ -81,4 +81,4 @@ class Sender:
             answer=response.body,
             note=", ".join(filter(None, note)),
         )
-        self._log.record(exchange)
+        self.log.record(exchange)

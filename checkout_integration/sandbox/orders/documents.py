@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -45,12 +46,11 @@ class Context(StrEnum):
     LIST = "list"
 
 
+@dataclass(frozen=True)
 class Documents:
     """The writer of documents in the form of one profile."""
 
-    def __init__(self, profile: Profile) -> None:
-        """Write as `profile` does."""
-        self._profile = profile
+    profile: Profile
 
     def order(self, order: Order, context: Context, *, status: str | None = None) -> dict[str, Any]:
         """Write an Order object; `status` replaces its own, as in payment.success of deployed services (EVT-03)."""
@@ -70,7 +70,7 @@ class Documents:
             "refunded_at": self._moment(order.refunded_at if refunded else None),
             "receipt_email": order.receipt_email,
             "receipt_phone": order.receipt_phone,
-            "receipt_number": order.receipt_number if self._profile.receipt_numbers else "",
+            "receipt_number": order.receipt_number if self.profile.receipt_numbers else "",
             "receipt_url": order.receipt_url,
             "receipt_id": order.receipt_id,
             "agreement_version": "1.0" if order.agreement_accepted else "",
@@ -114,7 +114,7 @@ class Documents:
     def user(self, order: Order) -> dict[str, Any]:
         """Write the whole User, as user.validate carries it (USR-01 to USR-14)."""
         address = order.user["address"]
-        if not self._profile.empty_is_null:
+        if not self.profile.empty_is_null:
             address = address or _NO_ADDRESS
         elif address:
             # USR-11: deployed services leave empty members out, and write null where nothing is left.
@@ -146,21 +146,21 @@ class Documents:
 
     def _moment(self, moment: datetime | None) -> str:
         """Write a time as the profile does: "never" has its own form, and the specification shows no fractions (ORD-06)."""
-        return self._profile.zero_time if moment is None else write_moment(self._profile.moment(moment))
+        return self.profile.zero_time if moment is None else write_moment(self.profile.moment(moment))
 
     def _empty(self, document: dict[str, Any]) -> dict[str, Any] | None:
-        return None if self._profile.empty_is_null else document
+        return None if self.profile.empty_is_null else document
 
     def _type(self, order: Order) -> str:
         """Write the type; the three that the specification lists have no word for virtual currency (ORD-35)."""
-        if not self._profile.listed_types or order.type in {OrderType.KEY, OrderType.SIMPLE}:
+        if not self.profile.listed_types or order.type in {OrderType.KEY, OrderType.SIMPLE}:
             return order.type
         return TYPE_PRODUCTS if order.items else OrderType.SIMPLE
 
     def _user(self, order: Order, context: Context) -> dict[str, Any]:
         """Write the User of an order; the list leaves out its id (ORD-48)."""
         user = self.user(order)
-        if self._profile.user_in_orders_short:
+        if self.profile.user_in_orders_short:
             for name in ("object", "notify_new_region", "notify_new_region_email"):
                 del user[name]
         if context is Context.LIST:
@@ -178,7 +178,7 @@ class Documents:
 
     def _original_amount(self, order: Order) -> Decimal:
         """Write the amount without taxes; at deployed services it includes the VAT that a seller pays (ORD-33)."""
-        if order.vat_payer == VatPayer.SELLER and not self._profile.seller_tax_in_original:
+        if order.vat_payer == VatPayer.SELLER and not self.profile.seller_tax_in_original:
             return order.amount - order.tax_amount
         return order.original_amount
 
@@ -187,9 +187,9 @@ class Documents:
 
         The list of deployed services lacks both.
         """
-        if context is Context.LIST and not self._profile.breakdown_in_list:
+        if context is Context.LIST and not self.profile.breakdown_in_list:
             return {}
-        if not order.paid and self._profile.empty_is_null:
+        if not order.paid and self.profile.empty_is_null:
             return {"net_revenue": None, "fee": None}
         fee = round_money(order.amount * _FEE_RATE, order.currency) if order.paid else Decimal(0)
         net = order.amount - order.tax_amount - fee if order.paid else Decimal(0)
@@ -202,8 +202,8 @@ class Documents:
         """Write the refund; deployed services give neither it nor its receipt a code (RFD-04, RFD-05)."""
         if order.refund is None:
             return None
-        code = order.refund["code"] if self._profile.refund_codes else ""
-        number = order.refund["receipt_number"] if self._profile.receipt_numbers else ""
+        code = order.refund["code"] if self.profile.refund_codes else ""
+        number = order.refund["receipt_number"] if self.profile.receipt_numbers else ""
         return {**order.refund, "code": code, "receipt_number": number}
 
     def _items(self, order: Order) -> list[dict[str, Any]] | None:
@@ -215,25 +215,25 @@ class Documents:
         document = {
             name: value
             for name, value in item.items()
-            if self._profile.item_extras or name not in _ITEM_EXTRAS
+            if self.profile.item_extras or name not in _ITEM_EXTRAS
         }
         if order.type == OrderType.KEY and order.paid:
             document["code"] = activation_code(order.transaction, item["id"])
-            document[self._profile.platform_key] = order.platform_id
-        elif self._profile.code_always:
-            document |= {"code": "", self._profile.platform_key: ""}
+            document[self.profile.platform_key] = order.platform_id
+        elif self.profile.code_always:
+            document |= {"code": "", self.profile.platform_key: ""}
         return document
 
     def _method(self, order: Order, context: Context) -> dict[str, Any] | None:
         """Write the payment method; `handler` appears in the list item (MTH-05)."""
         method = order.method or self._empty(NO_METHOD)
-        if method is None or context is Context.LIST or self._profile.handler_in_notifications:
+        if method is None or context is Context.LIST or self.profile.handler_in_notifications:
             return method
         return {name: value for name, value in method.items() if name != "handler"}
 
     def _agreement(self, order: Order) -> dict[str, str]:
         """Write what deployed services add about a recurring agreement, "" without one (ORD-47)."""
-        if not self._profile.agreement_extras:
+        if not self.profile.agreement_extras:
             return {}
         return {
             "recurring_subscription_id": order.recurring_subscription_id,

@@ -25,7 +25,6 @@ from checkout_integration.sandbox.scenarios.scenario_file import (
     shipped_scenarios,
 )
 from checkout_integration.sandbox.scenarios.service import Refused, ScenarioService, Unreachable
-from checkout_integration.sandbox.scenarios.steps import RunnerOptions
 from checkout_integration.sandbox.server.options import EXAMPLE_SECRET, PROFILES, Options, port, web_address
 from checkout_integration.sandbox.server.server import SandboxServer
 
@@ -98,16 +97,10 @@ def _play(chosen: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
     for scenario in scenarios:
         with _service(chosen, scenario) as service:
             require_listening(str(service.project()["webhook_url"]))
-            results.append(
-                run_scenario(
-                    scenario, service, _runner_options(chosen), lambda line: print(line, file=stream)
-                )
-            )
+            results.append(run_scenario(scenario, service, chosen, lambda line: print(line, file=stream)))
     played = [result for result in results if not result.left_out]
     ok = bool(played) and all(result.ok for result in played)
-    missing = sorted(
-        {option for scenario in scenarios for option in missing_options(scenario, _runner_options(chosen))}
-    )
+    missing = sorted({option for scenario in scenarios for option in missing_options(scenario, chosen)})
     print(_in_words(played, len(results) - len(played), missing), file=stream)
     if chosen.json:
         counts = {"played": len(played), "left_out": len(results) - len(played)}
@@ -124,15 +117,6 @@ def _in_words(played: Sequence[ScenarioResult], left_out: int, missing: Sequence
         return f"{counts}: {needs}."
     failed = [result.name for result in played if not result.ok]
     return f"{counts}, {'NOT AS EXPECTED: ' + ', '.join(failed) if failed else 'all as expected'}."
-
-
-def _runner_options(chosen: argparse.Namespace) -> RunnerOptions:
-    return RunnerOptions(
-        previous_secret_key=chosen.previous_secret_key,
-        known_user=chosen.known_user,
-        status_url=chosen.status_url,
-        sync_url=chosen.sync_url,
-    )
 
 
 def require_listening(webhook_url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from checkout_integration.sandbox.scenarios.expectations import expect
 from checkout_integration.sandbox.scenarios.scenario_file import Scenario, Step
 from checkout_integration.sandbox.scenarios.service import Refused, ScenarioService
-from checkout_integration.sandbox.scenarios.steps import RunnerOptions, Steps
+from checkout_integration.sandbox.scenarios.steps import Steps
 
 Write = Callable[[str], None]
 
@@ -41,7 +42,7 @@ class ScenarioResult:
 
 
 def run_scenario(
-    scenario: Scenario, service: ScenarioService, options: RunnerOptions, write: Write
+    scenario: Scenario, service: ScenarioService, options: Namespace, write: Write
 ) -> ScenarioResult:
     """Run a story to its end, or to the first step that fails.
 
@@ -69,9 +70,9 @@ def run_scenario(
     return ScenarioResult(name=scenario.name, title=scenario.title, ok=ok, steps=tuple(results))
 
 
-def missing_options(scenario: Scenario, options: RunnerOptions) -> list[str]:
+def missing_options(scenario: Scenario, options: Namespace) -> list[str]:
     """Return the options that a story needs and that are missing."""
-    return ["--" + need.replace("_", "-") for need in sorted(scenario.needs) if not options.has(need)]
+    return ["--" + need.replace("_", "-") for need in sorted(scenario.needs) if not getattr(options, need)]
 
 
 def _run(scenario: Scenario, steps: Steps, write: Write) -> list[StepResult]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import TestingCase, WebhookMode
@@ -24,37 +24,17 @@ _SHORT: Final = {"drop", "duplicate", "reorder"}
 _ACTIONS: Final = {"pay", "decline", "cancel", "refund", "chargeback", "expire", "resend"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunnerOptions:
-    """The options of the runner.
-
-    Attributes:
-        previous_secret_key: a secret that the shop still accepts.
-        known_user: external_id of a customer whom the shop knows.
-        status_url: the shop's status of an order as JSON; `{order_id}` is replaced by its id.
-        sync_url: POST makes the shop read the list.
-    """
-
-    previous_secret_key: str = field(default="", repr=False)
-    known_user: str = ""
-    status_url: str = ""
-    sync_url: str = ""
-
-    def has(self, need: str) -> bool:
-        """Return whether this option is set."""
-        return bool(getattr(self, need))
-
-
 class Steps:
     """The steps of one story on one service.
 
     Attributes:
+        options: those of the command, about the shop.
         orders: name in the story → order id.
         references: name in the story → the reference in the order's metadata.
         started_after: number of the log entry before the story.
     """
 
-    def __init__(self, service: ScenarioService, scenario: Scenario, options: RunnerOptions) -> None:
+    def __init__(self, service: ScenarioService, scenario: Scenario, options: Namespace) -> None:
         """Prepare the story; nothing is sent yet."""
         self.service = service
         self.options = options

@@ -32,16 +32,15 @@ class Searchable(Protocol):
         """Return how many orders match, and the requested page, oldest first."""
 
 
+@dataclass(frozen=True)
 class Ledger:
     """The table of orders."""
 
-    def __init__(self, store: Store) -> None:
-        """Work on the given store."""
-        self._store = store
+    store: Store
 
     def add(self, order: Order) -> None:
         """Insert a new order with its metadata values."""
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             cursor = connection.execute(
                 "INSERT INTO orders (id, project_id, status, paid, reversal, account, customer, created_at, row_json)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -64,7 +63,7 @@ class Ledger:
 
     def save(self, order: Order) -> None:
         """Write back an order read in the same transaction; metadata and time of creation never change."""
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             connection.execute(
                 "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, row_json = ? WHERE id = ?",
                 (order.status, order.paid, order.account, order.customer, write_row_json(order), order.id),
@@ -72,7 +71,7 @@ class Ledger:
 
     def find(self, order_id: str) -> Order | None:
         """Return the order or reversal item of that identifier, or None."""
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             row = connection.execute("SELECT * FROM orders WHERE id = ?", (order_id,)).fetchone()
         return None if row is None else _order_of(row)
 
@@ -81,7 +80,7 @@ class Ledger:
         condition, values = conditions_of(search)
         # The condition consists of fixed clauses and placeholders, here and below; every value is bound.
         statement = f"SELECT * FROM orders WHERE {condition} ORDER BY created_at, seq LIMIT ? OFFSET ?"  # noqa: S608
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             count = _count(connection, condition, values)
             rows = connection.execute(statement, [*values, search.limit, search.offset]).fetchall()
         return count, [_order_of(row) for row in rows]
@@ -89,7 +88,7 @@ class Ledger:
     def window(self, search: Search, *, after: str | None = None, before: str | None = None) -> Window:
         """Return the orders of `search` next to a cursor, or the first ones; at most `search.limit`, oldest first."""
         condition, values = conditions_of(search)
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             count = _count(connection, condition, values)
             position = self._cursor_position(connection, before or after)
             sign, order = ("<", "DESC") if before else (">", "ASC")
@@ -116,7 +115,7 @@ class Ledger:
 
         By insertion, not by time: the clock may have been turned back in between.
         """
-        with self._store.transaction() as connection:
+        with self.store.transaction() as connection:
             (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
             rows = connection.execute("SELECT * FROM orders ORDER BY seq DESC LIMIT ?", (limit,)).fetchall()
         return count, [_order_of(row) for row in rows]
