@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from django.template import Context, Library
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -60,6 +62,8 @@ class Panel:
     """Those in which something waits for somebody, the oldest first."""
     sees_queues: bool
     """Whether the viewer may see the rows of any; to others "nothing waits" would be false."""
+    viewer: Any
+    """The account that looks: a finding is linked to its rows if it may see them."""
 
     @property
     def findings(self) -> Sequence[Finding]:
@@ -88,32 +92,45 @@ class Panel:
         return [finding for finding in self.findings if finding.severity == Severity.UNKNOWN]
 
     @property
-    def headline(self) -> str:
+    def headline(self) -> SafeString:
         """The whole in a sentence or two, with the names of what fails and of what somebody should look at."""
-        return " ".join(filter(None, map(self._named, (Severity.FAILING, Severity.WARNING)))) or (
+        named = filter(None, map(self._named, (Severity.FAILING, Severity.WARNING)))
+        return format_html_join(" ", "{}", ((each,) for each in named)) or conditional_escape(
             gettext("Nothing is wrong so far, but not everything was seen to work yet.")
             if self.severity == Severity.UNKNOWN
             else gettext("All is well.")
         )
 
     def _named(self, severity: Severity) -> str:
-        names = [str(each.title) for each in self.findings if each.severity == severity]
-        values = {"n": len(names), "names": ", ".join(dict.fromkeys(names))}
+        found = [each for each in self.findings if each.severity == severity]
+        names = [conditional_escape(each.title) for each in found]
+        links = {name: self._linked(each) for name, each in zip(names, found, strict=True)}
+        values = {
+            "n": len(names),
+            "names": format_html_join(", ", "{}", ((link,) for link in links.values())),
+        }
         if not names:
             return ""
         if severity == Severity.FAILING:
-            return (
-                ngettext(
-                    "%(n)s thing is failing: %(names)s.", "%(n)s things are failing: %(names)s.", len(names)
-                )
-                % values
+            text = ngettext(
+                "%(n)s thing is failing: %(names)s.", "%(n)s things are failing: %(names)s.", len(names)
             )
+            return mark_safe(text % values)  # noqa: S308  # the names are escaped
         text = ngettext(
             "Somebody should look at %(n)s thing: %(names)s.",
             "Somebody should look at %(n)s things: %(names)s.",
             len(names),
         )
-        return text % values
+        return mark_safe(text % values)  # noqa: S308  # the names are escaped
+
+    def _linked(self, finding: Finding) -> str:
+        """Return the title of a finding, linked to its rows if the viewer may see them."""
+        address = _rows_address(self.viewer, finding)
+        return (
+            format_html('<a href="{}">{}</a>', address, finding.title)
+            if address
+            else conditional_escape(finding.title)
+        )
 
 
 @register.simple_tag(takes_context=True)
@@ -127,6 +144,7 @@ def checkout_health(context: Context) -> Panel:
             (queue for queue in queues if queue.count and user.has_perm(queue.view_permission)),
             key=lambda queue: queue.since or datetime.now(UTC),
         ),
+        viewer=user,
         sees_queues=any(user.has_perm(queue.view_permission) for queue in queues),
     )
 
@@ -142,7 +160,11 @@ def _parts() -> Sequence[Part]:
 @register.simple_tag(takes_context=True)
 def rows_link(context: Context, finding: Finding) -> str:
     """Return the path of a finding's rows; "" for a viewer who may not see them."""
-    may_see = finding.rows is not None and context["request"].user.has_perm(finding.rows.view_permission)
+    return _rows_address(context["request"].user, finding)
+
+
+def _rows_address(viewer: Any, finding: Finding) -> str:
+    may_see = finding.rows is not None and viewer.has_perm(finding.rows.view_permission)
     return finding.link if may_see else ""
 
 

@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from checkout_integration.models import FailedAttempt, ReceiverRun, StaffAct
+from checkout_integration.models import FailedAttempt, Receiver, ReceiverRun, StaffAct
 from tests.support.admin import rows
 from tests.support.admin.desk import enter
 from tests.support.paths.browsing import SIZES, expect_accessible, look_around
@@ -130,6 +130,25 @@ def test_it_costs_the_same_for_any_number_of_runs(admin_client: Client) -> None:
     few = statements()
     statements()
     assert statements() == few <= 8
+
+
+def test_while_runs_are_under_way_or_paused_nothing_is_called_well(admin_client: Client) -> None:
+    """What came of them is not known yet; what is paused waits, and its number leads to its runs."""
+    fail()
+    (key,) = [each.key for each, _pause in admin_client.get(PAGE).context["groups"]]
+    html = admin_client.post(PAGE, {"group": key, "confirmed": "yes"}, follow=True).content.decode()
+    assert "Nothing has failed" not in html and "is not known yet: reload this page." in html
+    ReceiverRun.objects.all().delete()
+    now = datetime.now(UTC)
+    seen = {"signal": "checkout_paid", "first_seen": now, "last_seen": now}
+    Receiver.objects.create(name="shop.goods", paused_at=now, paused_for="an incident", **seen)
+    fail(state="paused")
+    html = admin_client.get(PAGE).content.decode()
+    assert (
+        "Nothing else has failed in the shop&#x27;s code. Runs that wait for code that is paused, below: 1."
+        in html
+    )
+    assert '<a href="/admin/checkout_integration/receiverrun/?state=paused">1</a>' in html
 
 
 def test_an_empty_page_says_so(admin_client: Client) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -51,3 +55,35 @@ def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> N
         "Failures of the shop&#x27;s code"
         not in admin_client.get(page_address("receiverrun", run)).content.decode()
     )
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"due_at": timedelta(hours=1)}, "runs again by itself: look at the error below. Running it before"),
+        ({"due_at": -timedelta(seconds=5)}, "runs again now. Reload this page"),
+        ({"due_at": timedelta(), "state": "running"}, "runs again now. Reload this page"),
+        ({"due_at": -timedelta(hours=1)}, "runs again by itself"),
+        (
+            {"due_at": -timedelta(hours=1), "state": "failed"},
+            "was given up: look at the error below. When it is",
+        ),
+    ],
+)
+def test_the_order_says_what_becomes_of_the_failure(
+    admin_client: Client, columns: dict[str, Any], words: str
+) -> None:
+    """Whether it runs again by itself, runs at this moment, or waits for a person."""
+    run = failed_run()
+    changes = {**columns, "due_at": datetime.now(UTC) + columns["due_at"]}
+    ReceiverRun.objects.filter(pk=run.pk).update(**changes)
+    page = unescape(admin_client.get(page_address("order", run.order)).content.decode())
+    assert words in page
+
+
+def test_the_confirmation_says_what_it_costs(admin_client: Client) -> None:
+    """To run code again before it is corrected takes one of its attempts."""
+    run = failed_run()
+    ReceiverRun.objects.filter(pk=run.pk).update(due_at=datetime.now(UTC) + timedelta(hours=1))
+    page = admin_client.get(page_address("order", run.order).replace("change", "run")).content.decode()
+    assert "Before the code is corrected this costs an attempt" in page

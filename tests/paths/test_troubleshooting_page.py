@@ -215,7 +215,7 @@ def _another_host(shop: Shop) -> str:
     return said
 
 
-@symptom("No notification has ever come")
+@symptom("No notification of a payment has ever come")
 def _no_address_there(shop: Shop) -> str:
     installed(datetime.now(UTC) - timedelta(minutes=5))
     flows.sync.sync_transactions()

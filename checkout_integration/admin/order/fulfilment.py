@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.utils.html import format_html
@@ -13,6 +14,7 @@ from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
 from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
+from checkout_integration.flows.monitoring import LONGEST_LEFT
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.state import OrderState
@@ -106,8 +108,17 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
 def has_failed(run: ReceiverRun) -> bool:
     """Return whether a run was given up, or waits for its next attempt after one that failed."""
     waiting = (ReceiverRun.State.DUE, ReceiverRun.State.UNKNOWN)
-    tried_again = run.state in waiting and run.attempts > 0 and not run.is_postponed
-    return tried_again or run.state == ReceiverRun.State.FAILED
+    retried = run.state in waiting and run.attempts > 0 and not run.is_postponed
+    return run.state == ReceiverRun.State.FAILED or (retried and not is_tried_again(run))
+
+
+def is_tried_again(run: ReceiverRun) -> bool:
+    """Return whether a run that has failed runs now, or is due at this moment: what comes of it is not known yet."""
+    if run.state == ReceiverRun.State.RUNNING:
+        return run.attempts > 1
+    lately = datetime.now(UTC) - timedelta(seconds=LONGEST_LEFT)
+    is_due = run.state == ReceiverRun.State.DUE and lately < run.due_at <= datetime.now(UTC)
+    return is_due and run.attempts > 0 and not run.is_postponed
 
 
 @dataclass(frozen=True)
@@ -127,7 +138,7 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
         return None
     if ReceiverRun.State.FAILED in states:
         return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
-    if any(map(has_failed, runs)):
+    if any(map(has_failed, runs)) or any(map(is_tried_again, runs)):
         return StateLabel(_("failing, retried later"), "bad", sign="!")
     if states == {ReceiverRun.State.DONE}:
         return StateLabel(words.done, "good")

@@ -19,6 +19,7 @@ from checkout_integration.admin.order.fulfilment import (
     failures_table,
     fulfilment_summary,
     has_failed,
+    is_tried_again,
     of_goods,
 )
 from checkout_integration.admin.order.layout import Page, SummaryBox
@@ -242,10 +243,8 @@ def _what_to_do(
         return format_html(since, text, moment(order.recorded_at)), ("accept",) if order.checkout else (
             "bind",
         )
-    failing = [run for run in runs if has_failed(run)]
-    if failing:
-        what = _("The shop's code has failed: look at the error below, and run it again.")
-        return format_html(since, what, moment(min(run.message.recorded_at for run in failing))), ("run",)
+    if failed := _of_failures(runs):
+        return failed
     incident = next((each for each in incidents if each.resolved_at is None), None)
     if incident is not None:
         text = format_html(_("Somebody has to look: {}"), incident_sentence(incident.kind))
@@ -268,6 +267,25 @@ def _what_to_do(
     elif not any(run.state in UNFINISHED for run in runs):
         lines.append(_("Nothing to do."))
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("check",)
+
+
+def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:
+    """Return what to do about code of the shop that has failed; None if none has."""
+    failing = [run for run in runs if has_failed(run)]
+    if not failing:
+        if not any(map(is_tried_again, runs)):
+            return None
+        return _(
+            "The shop's code has failed, and runs again now. Reload this page to see what came of it."
+        ), ()
+    what = _("The shop's code was given up: look at the error below. When it is corrected, run it again.")
+    if all(run.state != ReceiverRun.State.FAILED for run in failing):
+        what = _(
+            "The shop's code has failed, and runs again by itself: look at the error below. Running it before it is "
+            "corrected costs an attempt."
+        )
+    since = moment(min(run.message.recorded_at for run in failing))
+    return format_html(_("{} Since {}."), what, since), ("run",)
 
 
 def _of_money(order: Order, state: OrderState, reversals: Sequence[Refund]) -> Iterator[Value]:

@@ -6,12 +6,13 @@ It stands in the place of the list of differences, which is below the tables: Dj
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from django.contrib import admin
-from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Sum, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -44,7 +45,7 @@ from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_amount, shown_number, shown_part
 from checkout_integration.flows.monitoring import LONGEST_UNSYNCED, WHO_SYNCS, span
 from checkout_integration.flows.sync import LANES
-from checkout_integration.models import Order, SyncCursor, SyncDifference, SyncRun
+from checkout_integration.models import Order, StaffAct, SyncCursor, SyncDifference, SyncRun
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 NEWEST_PASSES: Final = 3
@@ -64,6 +65,7 @@ STATES: Final = {
 IN_SHOP: Final = gettext_lazy("in this shop")
 AT_SERVICE: Final = gettext_lazy("at the service")
 EQUAL: Final = StateLabel(gettext_lazy("equal"), "good")
+WAS_EQUAL: Final = StateLabel(gettext_lazy("equal when it was compared"), "good")
 DIFFERENT: Final = StateLabel(gettext_lazy("different"), "bad")
 NOT_READ: Final = StateLabel(gettext_lazy("not read"), "wait", sign="!")
 
@@ -82,7 +84,7 @@ class ReconciliationAdmin(ReportAdmin):
     """The entry "Reconciliation" of the index."""
 
     change_list_template = "admin/checkout_integration/reconciliation.html"
-    rows_are_called = gettext_lazy("sync differences")
+    rows_are_called = gettext_lazy("noted differences, healed ones included")
     ordering = (Case(When(waiting_key=None, then=1), default=0), "-pk")  # what waits comes first
     list_display = ("kind", "order", "in_shop", "at_service", "state", "found_at")
     list_display_links = None
@@ -146,9 +148,12 @@ class ReconciliationAdmin(ReportAdmin):
 
 
 def _in_words(side: str) -> str:
-    """Return an order as one side has it, with the status as all pages have it."""
-    status, space, rest = side.partition(" ")
-    return f"{ORDER_STATUSES[status].text}{space}{rest}" if status in ORDER_STATUSES else side
+    """Return an order as one side has it, with status and amount as all pages have them."""
+    status, _space, rest = side.partition(" ")
+    amount, space, currency = rest.partition(" ")
+    with suppress(InvalidOperation):  # no amount is known
+        rest = f"{shown_amount(Decimal(amount), currency)}{space}{currency}"
+    return f"{ORDER_STATUSES[status].text} {rest}".rstrip() if status in ORDER_STATUSES else side
 
 
 def _verdict(project: str) -> tuple[StateLabel, str, bool]:
@@ -160,7 +165,7 @@ def _verdict(project: str) -> tuple[StateLabel, str, bool]:
     if newest is None or newest.finished_at is None:
         text = _("Project %(project)s: the service's list was not read yet.")
         return NOT_READ, text % {"project": project}, True
-    age = datetime.now(UTC) - newest.finished_at
+    age, compared = datetime.now(UTC) - newest.finished_at, _last_comparison(project)
     said = {"project": project, "n": shown_number(waiting), "ago": span(age.total_seconds())}
     text = (
         ngettext(
@@ -171,10 +176,37 @@ def _verdict(project: str) -> tuple[StateLabel, str, bool]:
         if waiting
         else _("Project %(project)s: nothing waits. The list was last read %(ago)s ago.")
     ) % said
+    said_then, equal = _comparison(compared) if compared else ("", EQUAL)
+    text = f"{text} {said_then}".rstrip()
     if last is not None and last.state in (SyncRun.State.FAILED, SyncRun.State.UNREACHABLE):
         text += " " + _("The last attempt has failed: %(why)s") % {"why": visible(last.failure) or NOTHING}
         return DIFFERENT if waiting else NOT_READ, text, True
-    return DIFFERENT if waiting else EQUAL, text, age > LONGEST_UNSYNCED
+    return DIFFERENT if waiting else equal, text, age > LONGEST_UNSYNCED
+
+
+def _last_comparison(project: str) -> SyncRun | None:
+    """Return the last complete pass over the whole list."""
+    complete = SyncRun.objects.filter(project=project, lane="all", state=SyncRun.State.COMPLETE)
+    return complete.filter(window_from=None, window_to=None).order_by("-started_at").first()
+
+
+def _comparison(compared: SyncRun) -> tuple[str, StateLabel]:
+    """Return when all of the list was compared and what has changed since, and how to name that all was equal then."""
+    parts, since = [_("All of it was compared at %(at)s.")], compared.started_at
+    later = SyncRun.objects.filter(project=compared.project, started_at__gt=since)
+    changed = later.aggregate(changed=Sum("changed"))["changed"]
+    if changed:
+        parts.append(
+            ngettext(
+                "Since then the list has changed %(n)s order here.",
+                "Since then the list has changed %(n)s orders here.",
+                changed,
+            )
+        )
+    if StaffAct.objects.filter(act=StaffAct.Act.DELETE_TESTS, recorded_at__gt=since).exists():
+        parts.append(_("Since then test data was deleted here."))
+    said = " ".join(parts) % {"at": moment_text(since), "n": shown_number(changed or 0)}
+    return said, WAS_EQUAL if parts[1:] else EQUAL
 
 
 def _tables(viewer: Viewer) -> Iterator[Table]:
@@ -254,9 +286,7 @@ def _duration(run: SyncRun) -> str:
 
 def _totals_table(project: str) -> Table:
     """Return count and sum of each currency and status, here and there, of the last complete pass over everything."""
-    complete = SyncRun.objects.filter(project=project, lane="all", state=SyncRun.State.COMPLETE)
-    passes = complete.filter(window_from=None, window_to=None).order_by("-started_at")
-    last = passes.first()
+    last = _last_comparison(project)
     if last is None or not last.totals:
         return Table("", [], [])
     rows: list[list[Value]] = [

@@ -83,10 +83,22 @@ class OrdersInline(ReadOnlyInline):
 
 
 def _counted(rows: Sequence[Any]) -> list[Table]:
-    """Return how many rows would be deleted, by what they are."""
-    counts = flows.retention.count_test_data()
+    """Return how many rows would be deleted, by what they are, and what is marked as a test and stays."""
+    columns, counts, staying = (
+        [_("kind"), _("how many")],
+        flows.retention.count_test_data(),
+        flows.retention.count_undeletable(),
+    )
     cells = [(TEST_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
-    return [Table(_("Test data"), [_("kind"), _("how many")], cells, empty=_("None."))]
+    reasons = {
+        "checkouts": _("test checkouts with an order that is no test"),
+        "orders": _("orders with real money, or whose goods were delivered for a live checkout"),
+    }
+    kept = [(reasons[name], shown_number(count)) for name, count in staying.items() if count]
+    return [
+        Table(_("What is deleted"), columns, cells, empty=_("None.")),
+        Table(_("What stays, although it is marked TEST"), columns, kept),
+    ]
 
 
 def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -95,7 +107,8 @@ def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any])
     except flows.retention.Protected as error:
         raise Refused(str(error)) from None
     names = {"checkouts": counts.get("checkouts", 0), "orders": counts.get("orders", 0)}
-    if flows.retention.count_test_data()["checkouts"]:
+    left = flows.retention.count_test_data()
+    if left["checkouts"] or left.get("orders"):
         text = _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d. There are more: press again.")
         return text % names
     return _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d.") % names
@@ -116,9 +129,9 @@ TEST_DATA: Final = Button(
     label=gettext_lazy("Delete all test data"),
     permission="delete_test_data",
     question=gettext_lazy(
-        "All test checkouts are deleted, with their orders, refunds, notifications and history, and customers of whom "
-        "nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This cannot "
-        "be undone."
+        "All test checkouts and test payments are deleted, with their refunds, notifications and history, and customers of "
+        "whom nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This "
+        "cannot be undone."
     ),
     danger=True,
     form=ReasonForm,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,6 +26,7 @@ from checkout_integration.admin.site.labels import (
 )
 from checkout_integration.admin.site.reasons import incident_label, reason_label
 from checkout_integration.admin.site.values import NOTHING, Table, visible
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import span
 from checkout_integration.models import Notification, Order
 from checkout_integration.protocol.vocabulary import Event
@@ -159,6 +161,8 @@ APPLY_SELECTED: Final = replace(
     # Oldest first, as they would have been applied.
     chosen=lambda rows: flows.operations.waiting_notifications().filter(pk__in=[row.pk for row in rows]),
 )
+MOST_LOOKED_AT: Final = 1_000
+"""How many of the newest notifications say whether a previous secret is in use."""
 EVENTS = {event.value: StateLabel(event.value) for event in Event}
 
 
@@ -166,7 +170,7 @@ EVENTS = {event.value: StateLabel(event.value) for event in Event}
 class NotificationAdmin(ButtonAdmin):
     """Every distinct body of a signed notification, as it was received. Refused requests are not stored."""
 
-    list_display = ("event", "state", "object_id", "attempt", "delay", "received_at", "failure")
+    list_display = ("event", "state", "object_id", "attempt", "delay", "received_at", "failure", "secret")
     list_filter = (
         label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
         label_filter("event", gettext_lazy("event"), EVENTS),
@@ -216,6 +220,14 @@ class NotificationAdmin(ButtonAdmin):
         "docs/quickstart.md shows how."
     )
 
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """Leave out the secret where no project has a previous one, and no newest notification was signed with one."""
+        shown = super().get_list_display(request)
+        configured = any(each.previous_secret_keys for each in app_settings().projects.values())
+        return (
+            shown if configured or _is_previous_used() else [each for each in shown if each.name != "secret"]
+        )
+
     def attempt(self, row: Notification) -> str:
         """Return the delivery attempt, and how often the body was received."""
         return f"{row.delivery_try} ({row.receipts}×)" if row.receipts > 1 else str(row.delivery_try)
@@ -234,6 +246,11 @@ class NotificationAdmin(ButtonAdmin):
         if row.secret_position == 0:
             return _("the current secret")
         return _("previous secret %(n)d") % {"n": row.secret_position}
+
+
+def _is_previous_used() -> bool:
+    newest = Notification.objects.order_by("-received_at").values_list("secret_position", flat=True)
+    return any(newest[:MOST_LOOKED_AT])
 
 
 def delay_of(notification: Notification) -> str:

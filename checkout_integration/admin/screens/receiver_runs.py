@@ -51,6 +51,7 @@ from checkout_integration.admin.site.values import (
 )
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
+from checkout_integration.flows.monitoring import Rows
 from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMessage, ReceiverRun
 from checkout_integration.signals import SIGNALS
 
@@ -93,7 +94,7 @@ def _pause(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any])
     waiting = flows.operations.pause_receiver(run.receiver, staff=staff, reason=values["reason"])
     if waiting is None:
         raise Refused(_("Nothing changed: no process has had this code."))
-    return _("The code is paused. Runs that wait: %(n)d.") % {"n": waiting}
+    return format_html(_("The code is paused. Runs that wait: {}."), runs_that_wait(waiting))
 
 
 def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -103,11 +104,20 @@ def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]
     return _("The code is resumed. Runs that are due: %(n)d.") % {"n": due}
 
 
+PAUSED: Final = Rows(model="receiverrun", filters={"state": ReceiverRun.State.PAUSED.value})
+
+
+def runs_that_wait(count: int) -> Value:
+    """Return how many runs wait for code that is paused, linked to their list."""
+    return format_html('<a href="{}">{}</a>', PAUSED.address, shown_number(count))
+
+
 def _paused_lines(pause: flows.operations.Pause | None) -> list[Text]:
     if pause is None:
         return []
     since = {"at": moment_text(pause.since), "reason": pause.reason}
-    return [_("Paused since %(at)s: %(reason)s") % since, _("Runs that wait: %(n)d.") % {"n": pause.runs}]
+    waiting = format_html(_("Runs that wait: {}."), runs_that_wait(pause.runs))
+    return [_("Paused since %(at)s: %(reason)s") % since, waiting]
 
 
 PAUSE: Final = Button(
@@ -116,7 +126,7 @@ PAUSE: Final = Button(
     permission="change_receiverrun",
     question=gettext_lazy(
         "All runs of this code wait until somebody resumes it, those of other orders and of new payments too. What runs now "
-        "goes on, and it may take a minute until every process knows. Nothing is lost, and health reminds of it after a day."
+        "goes on, and it may take a minute until every process knows. Nothing is lost; health names paid orders that wait."
     ),
     form=ReasonForm,
     danger=True,
@@ -153,15 +163,16 @@ RUN_AGAIN: Final = Button(
     permission="change_receiverrun",
     question=gettext_lazy(
         "What has not completed runs now: what waits for its next attempt keeps its count, what was given up gets all its "
-        "attempts anew. Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may "
-        "happen twice. If the payment was refunded or charged back, nothing is granted."
+        "attempts anew. Before the code is corrected this costs an attempt, and the next one comes later than without it. "
+        "Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may happen twice. If "
+        "the payment was refunded or charged back, nothing is granted."
     ),
     offered=flows.operations.is_retryable,
     act=_run_again,
 )
 
 
-def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None) -> list[Table]:
+def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None, empty: str = "") -> list[Table]:
     columns = [
         _("code of the shop"),
         _("where"),
@@ -187,7 +198,19 @@ def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None) -> li
         ]
         for each in groups
     ]
-    return [Table(_("What failed"), columns, rows, _("Nothing has failed in the shop's code."))]
+    return [Table(_("What failed"), columns, rows, empty)]
+
+
+def _nothing_failed(running: int, pauses: Sequence[flows.operations.Pause]) -> str:
+    """Return what is known where no run has failed: of what is under way or paused it is not known yet."""
+    waiting = sum(pause.runs for pause in pauses)
+    known = _("Nothing has failed in the shop's code.")
+    if running:
+        known = _("What came of the runs that are under way is not known yet: reload this page.")
+    elif waiting:
+        known = _("Nothing else has failed in the shop's code.")
+    paused = _("Runs that wait for code that is paused, below: %(n)s.") % {"n": shown_number(waiting)}
+    return f"{known} {paused}" if waiting else known
 
 
 def _run_all(group: FailureGroup, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -325,10 +348,11 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
             "tables": _preview(groups, viewer),
         }
         if request.method != "POST":
-            count = under_way()
+            count, pauses = under_way(), flows.operations.pauses()
+            context["tables"] = _preview(groups, viewer, _nothing_failed(count, pauses))
             text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
             context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
-            context["tables"] += self._paused(viewer)
+            context["tables"] += self._paused(viewer, pauses)
             acts = [(each, viewer.address(ReceiverRun, PAUSE.name, each.runs[-1])) for each in groups]
             context |= {"groups": acts if may_run else [], "button": RUN_ALL, "pause": PAUSE}
             context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
@@ -349,11 +373,11 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
         dispatch.dispatch_due()
         return HttpResponseRedirect(back)
 
-    def _paused(self, viewer: Viewer) -> list[Table]:
+    def _paused(self, viewer: Viewer, pauses: Sequence[flows.operations.Pause]) -> list[Table]:
         """Return what staff have paused, with the page of a run where it is resumed."""
         columns = [_("code of the shop"), _("since"), _("reason"), _("runs that wait"), ""]
         rows: list[list[Value]] = []
-        for pause in flows.operations.pauses():
+        for pause in pauses:
             waiting = ReceiverRun.objects.filter(receiver=pause.receiver, state=ReceiverRun.State.PAUSED)
             run = waiting.order_by("due_at", "pk").first()
             resume: Value = NOTHING
@@ -365,7 +389,7 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
                     visible(pause.receiver),
                     moment(pause.since),
                     visible(pause.reason),
-                    shown_number(pause.runs),
+                    runs_that_wait(pause.runs),
                     resume,
                 ]
             )

@@ -125,11 +125,11 @@ def listed(texts: Sequence[str], most: int = 3) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a length of time in the largest unit of which there are two or more: "90 min", "3 h"."""
+    """Return a length of time in the largest unit of which there are two or more, minutes from one on: "90 min", "3 h"."""
     if seconds >= 2 * 86_400:
         return _("%(n)s days") % {"n": shown_number(int(seconds // 86_400))}
     for size, text in ((3_600, _("%(n)s h")), (60, _("%(n)s min"))):
-        if seconds >= 2 * size:
+        if seconds >= (2 * size if size > 60 else size):
             return text % {"n": int(seconds // size)}
     return _("%(n)s s") % {"n": round(seconds)}
 

@@ -96,7 +96,8 @@ def _failing(now: datetime) -> Finding:
         return FAILING.found(_("No code of the shop fails."), figures={"failing": 0})
     failures = sorted(_failures(keys), key=lambda each: (not each.for_all, -each.customers))
     action = _(
-        "Nobody has to run them again: they are retried once the code is corrected. The rows show the whole error."
+        "They are retried by themselves, each time after a longer wait. Correct the code: to run them again before that "
+        "costs an attempt. The rows show the whole error."
     )
     return FAILING.found(
         f"{listed([each.text for each in failures])}.",
@@ -192,7 +193,7 @@ def _given_up(now: datetime) -> Finding:
 # grant was closed meanwhile is not to be granted any more.
 
 UNGRANTED: Final = (*(state for state in UNFINISHED if state != State.PAUSED), State.FAILED)
-"""What is paused waits by a decision of staff: `_paused` has it."""
+"""What is paused waits by a decision of staff: `_paused` has it, with its own number of orders."""
 
 
 class Ungranted(NamedTuple):
@@ -234,7 +235,10 @@ def _about(messages: Sequence[int], now: datetime) -> QuerySet[OutboxMessage]:
 
 def ungranted(now: datetime) -> Ungranted:
     """Return the orders that are paid and have not been granted for five minutes, among the oldest runs of each state."""
-    keys = _unfinished(now)
+    return _counted(_unfinished(now), now)
+
+
+def _counted(keys: Sequence[int], now: datetime) -> Ungranted:
     counts = {"orders": Count("grant__order", distinct=True), "since": Min("recorded_at")}
     found = _about(keys, now).aggregate(**counts)
     return Ungranted(min(found["orders"], MOST_COUNTED), len(keys) >= MOST_LOOKED_AT, found["since"])
@@ -292,18 +296,29 @@ def goods_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
 def _paused(remembered: Remembered, now: datetime) -> Finding:
     since = {row.name: now - row.paused_at for row in remembered.rows if row.paused_at}
     if not since:
-        return PAUSED.found(_("No code of the shop is paused."), figures={"runs": 0, "receivers": ""})
+        return PAUSED.found(
+            _("No code of the shop is paused."), figures={"runs": 0, "receivers": "", "orders": 0}
+        )
     runs = ReceiverRun.primary.filter(state=State.PAUSED).order_by("due_at", "pk")
-    count = len(runs.values_list("pk")[:MOST_COUNTED])
-    figures: dict[str, Figure] = {"runs": count, "receivers": ", ".join(sorted(since))}
+    messages = list(runs.values_list("message_id", flat=True)[:MOST_COUNTED])
+    count, paid = len(messages), _counted(messages, now)
+    figures: dict[str, Figure] = {
+        "runs": count,
+        "receivers": ", ".join(sorted(since)),
+        "orders": paid.orders,
+    }
     text = _("Paused by staff: %(receivers)s; runs that wait: %(n)s.") % {
         "receivers": listed([f"{name} ({span(age.total_seconds())})" for name, age in sorted(since.items())]),
         "n": shown_count(count),
     }
+    if paid.since is not None:
+        waiting = _("Orders paid that wait for it for over five minutes: %(n)s, the first one for %(span)s.")
+        age = span((now - paid.since).total_seconds())
+        text = f"{text} {waiting % {'n': shown_count(paid.orders), 'span': age}}"
     action = _(
         "If what it was paused for is over, resume it on the page Failures, or on that of one of these runs."
     )
-    severity = Severity.WARNING if max(since.values()) > PAUSED_LONG else Severity.OK
+    severity = Severity.WARNING if paid.orders or max(since.values()) > PAUSED_LONG else Severity.OK
     return PAUSED.found(text, severity, action, figures=figures)
 
 

@@ -1,7 +1,8 @@
 """Findings about the webhook of each project: whether notifications come, and whether requests are refused.
 
 Three signs say that they do not come. Payments that only the transaction list knows, a quarter of an hour after they were
-made: so an address that is wrong from the first day is seen on that day, in a shop with three orders a week too. Silence
+made: so an address that is wrong from the first day is seen on that day, in a shop with three orders a week too; that
+customers are asked about (user.validate) is no sign of the contrary. Silence
 against the usual rhythm: nothing came for half an hour or more, and in the same stretch of each of the last four weeks
 `USUAL` or more came, so nights are compared with nights. And refused requests, none of them accepted.
 
@@ -42,7 +43,7 @@ from checkout_integration.models.order import REVERSED
 from checkout_integration.policy.facts import slot_key
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.severity import Severity
-from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.protocol.vocabulary import Event, OrderStatus
 
 SHORTEST: Final = timedelta(minutes=30)
 USUAL: Final = 20
@@ -65,6 +66,8 @@ CHECK_THE_ADDRESS: Final = gettext_lazy(
     "Check at the service that the webhook of the project has this shop's address, with https and without a redirect, "
     "and here whether requests are refused."
 )
+ABOUT_CUSTOMERS: Final = Q(event=Event.USER_VALIDATE)
+"""The condition of notifications that come before a payment: they do not show that payments are notified."""
 PAID: Final = (OrderStatus.PROCESSED.value, *REVERSED)
 
 
@@ -74,10 +77,10 @@ def webhook_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding
     installed = dict(rows.values_list("project", "installed_at"))
     for project in projects:
         received = Notification.primary.filter(project=project).order_by("-received_at")
-        last_at = received.values_list("received_at", flat=True).first()
-        coming = _coming(project, last_at, installed.get(project), now)
+        times = received.values_list("received_at", flat=True)
+        coming = _coming(project, times.exclude(ABOUT_CUSTOMERS).first(), installed.get(project), now)
         yield coming
-        yield refused_finding(project, last_at, now, is_silent=coming.severity.is_urgent)
+        yield refused_finding(project, times.first(), now, is_silent=coming.severity.is_urgent)
 
 
 def known_by_list_alone(now: datetime) -> Q:
@@ -103,7 +106,7 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
     since = last_at or installed_at
     figures: dict[str, Figure] = {"last_at": last_at.isoformat() if last_at else None}
     if installed_at is None or since is None:
-        text = _("No notification has come yet, and nothing was sold.")
+        text = _("No notification of a payment has come yet, and nothing was sold.")
         return KIND.found(text, Severity.UNKNOWN, project=project, figures=figures)
     silent = now - since
     listed, paid = _listed(project, now)
@@ -114,7 +117,9 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
     kind, severity, action = KIND, Severity.WARNING, str(CHECK_THE_ADDRESS)
     if listed and last_at is None:
         kind, severity = UNNOTIFIED, Severity.FAILING
-        text = _("No notification has ever come; payments of the last 7 days in the transaction list: %(n)s.")
+        text = _(
+            "No notification of a payment has ever come; payments of the last 7 days in the transaction list: %(n)s."
+        )
     elif listed > paid * FEW:
         kind, severity = UNNOTIFIED, Severity.FAILING if listed == paid > 1 else Severity.WARNING
         text = _(
@@ -122,14 +127,20 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
         )
     elif usual is not None and usual >= USUAL:
         text = _(
-            "No notification for %(span)s; in the same hours of the last weeks at least %(n)s came each time."
+            "No notification of a payment for %(span)s; in the same hours of the last weeks at least %(n)s came each time."
         )
         counts["n"] = shown_count(usual, MOST_READ)
     else:
         severity, action = Severity.OK if last_at else Severity.UNKNOWN, ""
-        text = _("The last notification came %(span)s ago.")
+        text = _("The last notification of a payment came %(span)s ago.")
+        if listed:
+            kind = UNNOTIFIED
+            none = _("Of %(n)s of the last %(all)s payments none came.")
+            text = f"{text} {none}"
         if last_at is None:
-            text = _("No notification has come yet, and no payment that is older than a quarter of an hour.")
+            text = _(
+                "No notification of a payment has come yet, and no payment that is older than a quarter of an hour."
+            )
     return kind.found(text % counts, severity, action, project=project, figures=figures)
 
 
@@ -171,7 +182,7 @@ def _usual(project: str, since: datetime, length: timedelta, installed_at: datet
 
 def _came(project: str, begin: datetime, end: datetime) -> int:
     came = Notification.primary.filter(project=project, received_at__gt=begin, received_at__lte=end)
-    return count_by_index(came, "received_at", most=MOST_READ)
+    return count_by_index(came.exclude(ABOUT_CUSTOMERS), "received_at", most=MOST_READ)
 
 
 HOUR: Final = timedelta(hours=1)

@@ -3,6 +3,7 @@
 from checkout_integration.flows.retention.of_tests import (
     Protected,
     count_test_data,
+    count_undeletable,
     delete_test_data,
     has_test_data,
     refuse_protected,
@@ -13,6 +14,7 @@ __all__ = [
     "Protected",
     "count_prunable",
     "count_test_data",
+    "count_undeletable",
     "delete_test_data",
     "has_test_data",
     "prune",

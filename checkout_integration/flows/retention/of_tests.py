@@ -1,16 +1,17 @@
-"""Delete test data: test checkouts, their orders, and what belongs to them. See docs/retention.md.
+"""Delete test data: test checkouts, test payments, and what belongs to them. See docs/retention.md.
 
 It is the one exception to a history that only grows. A checkout that takes tests and has an order that is no test stays, with
-all that belongs to it. Hashes of the orders' ids stay too: a notification or a row of the list about one of them is skipped.
+all that belongs to it, and so does a test payment that staff accepted for a checkout that is no test. Hashes of the orders'
+ids stay too: a notification or a row of the list about one of them is skipped.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from django.db.models import (
     PROTECT,
@@ -26,6 +27,7 @@ from django.db.models import (
 )
 from django.utils.translation import gettext as _
 
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     key_of,
     locked,
@@ -34,6 +36,7 @@ from checkout_integration.flows.database import (
     with_retries,
     write_transaction,
 )
+from checkout_integration.flows.ledger import end_groups
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
@@ -46,24 +49,76 @@ from checkout_integration.models import (
     Refund,
     StaffAct,
     SyncDifference,
+    ValidationDecision,
 )
 from checkout_integration.models.actor import Actor
+from checkout_integration.models.order import IS_TEST
+from checkout_integration.policy.verdict import VerdictStatus
 
 BATCH: Final = 100
 COUNTED_AT_ONCE: Final = 1_000
 """Databases have a limit of values in a statement."""
 
 
+REAL: Final = Q(is_production=True) | Q(live=True)
+"""The condition of orders that are no tests, also where list and notification contradict each other: that money is real."""
+
+
 def has_test_data() -> bool:
-    """Return whether there is a test checkout, by its index."""
-    return Checkout.objects.filter(test=True).exists()
+    """Return whether there is a test checkout or a test payment that belongs to none, by their indexes."""
+    # Without its checkout and verdict MariaDB, which has no index of tests, would read all orders.
+    by_index = Q(checkout=None) | Q(verdict__in=(VerdictStatus.REVIEW, VerdictStatus.ACCEPTED))
+    return Checkout.objects.filter(test=True).exists() or Order.objects.filter(by_index, IS_TEST).exists()
 
 
 def deletable() -> QuerySet[Checkout]:
     """Return the test checkouts without an order that is no test, oldest first."""
-    orders = Order.primary.filter(checkout=OuterRef("pk"))
-    real = orders.filter(Q(is_production=True) | Q(live=True))  # also where the two contradict each other
+    real = Order.primary.filter(REAL, checkout=OuterRef("pk"))
     return Checkout.primary.filter(~Exists(real), test=True).order_by("pk")
+
+
+def deletable_alone() -> QuerySet[Order]:
+    """Return the test payments of no test checkout, oldest first; not those for which a live checkout granted its goods."""
+    granted = Grant.primary.filter(order=OuterRef("pk"))
+    pays = Checkout.primary.filter(pk=OuterRef("checkout"), paid_order=OuterRef("pk"))
+    alone = Q(checkout=None) | Q(~Exists(granted), ~Exists(pays), checkout__test=False)
+    return Order.primary.filter(alone, IS_TEST).exclude(REAL).order_by("pk")
+
+
+class Tests(NamedTuple):
+    """Some test data: the keys of test checkouts, and those of payments that belong to none."""
+
+    checkouts: Sequence[int] = ()
+    alone: Sequence[int] = ()
+
+    @property
+    def orders(self) -> QuerySet[Order]:
+        """The orders of both."""
+        return Order.primary.filter(Q(checkout__in=self.checkouts) | Q(pk__in=self.alone))
+
+    def still(self) -> Tests:
+        """Return those of them that can be deleted now."""
+        checkouts = deletable().filter(pk__in=self.checkouts).values_list("pk", flat=True)
+        alone = deletable_alone().filter(pk__in=self.alone).values_list("pk", flat=True)
+        return Tests(list(checkouts), list(alone))
+
+
+def _in_parts() -> Iterator[Tests]:
+    """Yield all that can be deleted, as many at once as a statement takes."""
+    checkouts, alone = (list(rows.values_list("pk", flat=True)) for rows in (deletable(), deletable_alone()))
+    for begin in range(0, max(len(checkouts), len(alone)), COUNTED_AT_ONCE):
+        end = begin + COUNTED_AT_ONCE
+        yield Tests(checkouts[begin:end], alone[begin:end])
+
+
+def count_undeletable() -> dict[str, int]:
+    """Return how many checkouts and orders are marked as tests, and stay."""
+    tests, alone = Checkout.objects.filter(test=True), Order.objects.filter(IS_TEST)
+    own, of_tests = deletable().values("pk"), deletable_alone().values("pk")
+    return {
+        "checkouts": tests.exclude(pk__in=own).count(),
+        "orders": alone.exclude(checkout__in=own).exclude(pk__in=of_tests).count(),
+    }
 
 
 class Protected(ValueError):
@@ -77,11 +132,10 @@ class Protected(ValueError):
         super().__init__(text % {"rows": model._meta.verbose_name_plural})
 
 
-def of_the_shop(checkouts: Sequence[int]) -> dict[type[Model], tuple[QuerySet[Any], bool]]:
+def of_the_shop(tests: Tests) -> dict[type[Model], tuple[QuerySet[Any], bool]]:
     """Return the shop's own rows that refer to these checkouts or their orders, by model; and whether they protect them."""
     found: dict[type[Model], tuple[QuerySet[Any], bool]] = {}
-    orders = Order.primary.filter(checkout__in=checkouts)
-    for of_ours, keys in ((Checkout, checkouts), (Order, orders)):
+    for of_ours, keys in ((Checkout, tests.checkouts), (Order, tests.orders)):
         relations = [
             each for each in of_ours._meta.get_fields(include_hidden=True) if isinstance(each, ManyToOneRel)
         ]
@@ -98,12 +152,11 @@ def of_the_shop(checkouts: Sequence[int]) -> dict[type[Model], tuple[QuerySet[An
 
 def count_test_data() -> dict[str, int]:
     """Return how many rows `delete_test_data` would delete now, by what they are; the shop's by the name of their model."""
-    checkouts = list(deletable().values_list("pk", flat=True))
-    found = {"checkouts": len(checkouts)}
-    for begin in range(0, max(len(checkouts), 1), COUNTED_AT_ONCE):
-        for name, rows in _rows(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
+    found = {"checkouts": deletable().count()}
+    for tests in _in_parts():
+        for name, rows in _rows(tests).items():
             found[name] = found.get(name, 0) + rows.count()
-        for model, (shops, _protects) in of_the_shop(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
+        for model, (shops, _protects) in of_the_shop(tests).items():
             name = str(model._meta.verbose_name_plural)
             found[name] = found.get(name, 0) + shops.count()
     return found
@@ -111,9 +164,8 @@ def count_test_data() -> dict[str, int]:
 
 def refuse_protected() -> None:
     """Raise `Protected` if rows of the shop would stop the deletion half-way: it names them, and what to do."""
-    checkouts = list(deletable().values_list("pk", flat=True))
-    for begin in range(0, len(checkouts), COUNTED_AT_ONCE):
-        for model, (rows, protects) in of_the_shop(checkouts[begin : begin + COUNTED_AT_ONCE]).items():
+    for tests in _in_parts():
+        for model, (rows, protects) in of_the_shop(tests).items():
             if protects and rows.exists():
                 raise Protected(model)
 
@@ -126,7 +178,7 @@ def delete_test_data(
 ) -> dict[str, int]:
     """Delete all test data, and return how many rows of each kind. Who and why is a `StaffAct`.
 
-    Each batch of checkouts is committed by itself: if this is interrupted, or ``seconds`` are over, the next call continues.
+    Each batch is committed by itself: if this is interrupted, or ``seconds`` are over, the next call continues.
     A receiver that runs is waited for.
 
     Raises:
@@ -136,10 +188,8 @@ def delete_test_data(
     refuse_protected()
     deleted, begun = dict[str, int](), time.monotonic()
     try:
-        while time.monotonic() - begun < seconds and (
-            keys := list(deletable().values_list("pk", flat=True)[:BATCH])
-        ):
-            for name, count in with_retries(partial(_delete, keys)).items():
+        while time.monotonic() - begun < seconds and any(tests := _next()):
+            for name, count in with_retries(partial(_delete, tests)).items():
                 deleted[name] = deleted.get(name, 0) + count
     # By rows that came since the look, or by rows of the shop's own rows.
     except (ProtectedError, RestrictedError) as error:
@@ -151,15 +201,24 @@ def delete_test_data(
     return deleted
 
 
-def _rows(checkouts: Sequence[int]) -> dict[str, QuerySet[Any]]:
-    """Return what belongs to these checkouts, in the sequence in which it can be deleted."""
-    orders = Order.primary.filter(checkout__in=checkouts)
+def _next() -> Tests:
+    checkouts = list(deletable().values_list("pk", flat=True)[:BATCH])
+    return (
+        Tests(checkouts)
+        if checkouts
+        else Tests((), list(deletable_alone().values_list("pk", flat=True)[:BATCH]))
+    )
+
+
+def _rows(tests: Tests) -> dict[str, QuerySet[Any]]:
+    """Return what belongs to these tests, in the sequence in which it can be deleted."""
+    orders, checkouts = tests.orders, tests.checkouts
     about = differences = Q(pk__in=[])
+    sold = Checkout.primary.filter(pk__in=checkouts)
     # Ids are those of a project: another one may have the same for sales that are no tests.
-    for project in set(Checkout.primary.filter(pk__in=checkouts).values_list("project", flat=True)):
+    for project in {row.project for rows in (sold, orders) for row in rows.only("project")}:
         ids = list(orders.filter(project=project).values_list("order_id", flat=True))
-        sold = Checkout.primary.filter(pk__in=checkouts, project=project)
-        references = list(sold.values_list("reference", flat=True))
+        references = list(sold.filter(project=project).values_list("reference", flat=True))
         about |= Q(project=project) & (Q(object_id__in=ids) | Q(reference__in=references))
         differences |= Q(project=project, order_id__in=ids)
     messages = OutboxMessage.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts))
@@ -174,8 +233,8 @@ def _rows(checkouts: Sequence[int]) -> dict[str, QuerySet[Any]]:
     }
 
 
-def _delete(keys: Sequence[int]) -> dict[str, int]:
-    """Delete some checkouts with all that belongs to them.
+def _delete(tests: Tests) -> dict[str, int]:
+    """Delete some tests with all that belongs to them.
 
     Locked as everywhere: runs, then orders, then checkouts. Under a checkout's lock no order is bound to it.
 
@@ -183,35 +242,54 @@ def _delete(keys: Sequence[int]) -> dict[str, int]:
     order nor a row of its own, and is retried (`ledger.batch.lock`): the retry sees the hash, which is committed with this.
     """
     with write_transaction():
-        list(locked(_rows(keys)["receiver_runs"]).order_by("pk"))
-        list(locked(Order.primary.filter(checkout__in=keys)).order_by("pk"))
-        list(locked(Checkout.primary.filter(pk__in=keys)).order_by("pk"))
-        some = list(deletable().filter(pk__in=keys).values_list("pk", flat=True))
-        rows = _rows(some)
+        list(locked(_rows(tests)["receiver_runs"]).order_by("pk"))
+        list(locked(tests.orders).order_by("pk"))
+        list(locked(Checkout.primary.filter(pk__in=tests.checkouts)).order_by("pk"))
+        tests = tests.still()
+        rows, checkouts = _rows(tests), Checkout.primary.filter(pk__in=tests.checkouts)
         orders = list(rows["orders"].values_list("project", "order_id", "transaction", "user"))
+        identities = set(checkouts.values_list("project", "identity"))
         refunds = list(rows["refunds"].values_list("project", "document_id"))
         names = {(project, order_id) for project, order_id, *_ in orders} | set(refunds)
         gone = {key_of(project, name) for project, name in names if name}
         gone |= {key_of(project, "transaction", text) for project, _id, text, _user in orders if text}
         marks = [ListedRow(key=key, row_hash=ListedRow.DELETED) for key in sorted(gone)]
         upsert(marks, "key", update=("row_hash",))
-        Checkout.primary.filter(pk__in=some).update(paid_order=None)
-        counts = {"checkouts": len(some)}
-        for model, (shops, _protects) in of_the_shop(some).items():  # they go with what they refer to
+        checkouts.update(paid_order=None)
+        counts = {"checkouts": len(tests.checkouts)}
+        for model, (shops, _protects) in of_the_shop(tests).items():  # they go with what they refer to
             counts[str(model._meta.verbose_name_plural)] = shops.count()
         for name, own in rows.items():
             counts[name] = own.count()
             own.delete()
-        Checkout.primary.filter(pk__in=some).delete()
-        counts["customers"] = _delete_customers({user for *_, user in orders if user})
+        checkouts.delete()
+        for project in {project for project, *_ in orders}:
+            if project in app_settings().projects:
+                end_groups(app_settings().project(project))
+        for name, count in _delete_customers({user for *_, user in orders if user}, identities).items():
+            counts[name] = counts.get(name, 0) + count
     return counts
 
 
-def _delete_customers(keys: set[int]) -> int:
-    """Delete those of these customers of whom nothing else is known, and about whom staff have decided nothing."""
-    rows = CheckoutUser.primary.filter(pk__in=keys, erased_at=None, blocked_at=None, linked_at=None)
+def _delete_customers(keys: set[int], identities: set[tuple[str, str]]) -> dict[str, int]:
+    """Delete those of these customers of whom nothing else is known, and about whom staff have decided nothing.
+
+    A decision on a user.validate that says that it is a test goes with its customer.
+    """
+    own = Q(pk__in=keys)
+    for project in {project for project, _identity in identities}:
+        own |= Q(
+            project=project, identity__in=[name for alias, name in identities if name and alias == project]
+        )
+    rows = CheckoutUser.primary.filter(own, erased_at=None, blocked_at=None, linked_at=None)
     known = Checkout.primary.filter(project=OuterRef("project"), identity=OuterRef("identity"))
-    nobody = rows.filter(~Exists(known), orders=None, decisions=None, staff_acts=None)
+    decisions = ValidationDecision.primary.filter(user=OuterRef("pk"))
+    real = decisions.filter(Q(notification=None) | ~Q(notification__live=False))
+    nobody = rows.filter(~Exists(known), ~Exists(real), orders=None, staff_acts=None)
     found = list(nobody.values_list("pk", flat=True))
+    asked = ValidationDecision.primary.filter(user__in=found)
+    about = list(asked.values_list("notification", flat=True))
+    asked.delete()
+    notifications, _models = Notification.primary.filter(pk__in=about).delete()
     CheckoutUser.primary.filter(pk__in=found).delete()
-    return len(found)
+    return {"customers": len(found), "notifications": notifications}

@@ -40,7 +40,36 @@ def test_silence_in_hours_that_were_busy_each_week_is_a_warning(now: datetime) -
     came_each_week(last, 30, 25, 40, 30)
     finding = found("notifications")
     assert (finding.severity, finding.figures["usual_count"]) == ("warning", 25)
-    assert "No notification for 60 min" in finding.text and "25 came" in finding.text
+    assert "No notification of a payment for 60 min" in finding.text and "25 came" in finding.text
+
+
+def test_a_question_about_a_customer_is_no_sign_of_notified_payments(now: datetime) -> None:
+    """user.validate comes before a payment: it neither ends a silence nor hides a webhook that never worked."""
+    came_each_week(now - HOUR, 30, 30, 30, 30)
+    came(now - HOUR)
+    for at in (now, now - timedelta(minutes=1)):
+        rows.make_notification(f"user-{at}", event="user.validate", received_at=at)
+    finding = found("notifications")
+    assert (finding.severity, finding.figures["last_at"]) == ("warning", (now - HOUR).isoformat())
+    Notification.objects.exclude(event="user.validate").delete()
+    paid(now - timedelta(minutes=16), notified=False)
+    finding = found("notifications")
+    assert finding.severity == "failing" and "No notification of a payment has ever come" in finding.text
+    assert finding.link.endswith("/order/?queue=unnotified")
+
+
+def test_a_single_lost_notification_is_named_with_its_rows(now: datetime) -> None:
+    """Although it is no warning yet."""
+    came(now - timedelta(minutes=2))
+    for minutes in range(20, 29):
+        paid(now - timedelta(minutes=minutes), notified=True)
+    paid(now - timedelta(minutes=30), notified=False)
+    finding = found("notifications")
+    assert finding.severity == "ok" and finding.link.endswith("/order/?queue=unnotified")
+    assert (
+        finding.text
+        == "The last notification of a payment came 2 min ago. Of 1 of the last 10 payments none came."
+    )
 
 
 @pytest.mark.parametrize("counts", [(30, 30, 30, 19), (30, 0, 30, 30), (0, 0, 0, 0)])

@@ -215,7 +215,8 @@ def expect_pause_is_shown(client: Client) -> None:
     failures = client.get(f"{desk}/failures/").content.decode()
     assert "the game is down" in failures and f"{desk}/receiverrun/{run.pk}/resume/" in failures
     confirmation = client.get(f"{desk}/receiverrun/{run.pk}/resume/").content.decode()
-    assert "Runs that wait: 3." in confirmation and "the game is down" in confirmation
+    waiting = f'<a href="{desk}/receiverrun/?state=paused">3</a>'
+    assert f"Runs that wait: {waiting}." in confirmation and "the game is down" in confirmation
     order = client.get(f"{desk}/order/{run.message.payer_id}/change/").content.decode()
     assert "The goods wait: staff have paused" in order and "being delivered" not in order
 
@@ -223,7 +224,7 @@ def expect_pause_is_shown(client: Client) -> None:
 def test_a_paused_receiver_waits_until_it_is_resumed(
     checkout_deliver: Deliver, listen: Listening, admin_user: Any, admin_client: Client
 ) -> None:
-    """Its runs wait, of old and of new payments; the others go on. Health reminds after a day. Then each runs once."""
+    """Its runs wait, of old and of new payments; the others go on. Health names the orders. Then each runs once."""
     paused, other = Failing(times=1), Failing(times=0)
     listen.connect(checkout_paid, paused, "paused")
     listen.connect(checkout_paid, other, "other")
@@ -233,12 +234,21 @@ def test_a_paused_receiver_waits_until_it_is_resumed(
         assert flows.operations.pause_receiver("paused", staff=admin_user, reason="the game is down") == 1
         for _ in range(2):
             checkout_deliver(order=order_document_for(CheckoutFactory()))
-        for hours, severity in ((23, Severity.OK), (2, Severity.WARNING)):
-            clock.shift(timedelta(hours=hours))
+        for minutes, severity, orders in (
+            (4, Severity.OK, 0),
+            (2, Severity.WARNING, 3),
+            (60 * 25, Severity.WARNING, 3),
+        ):
+            clock.shift(timedelta(minutes=minutes))
             flows.run_due()
             record_now()
             assert (paused.tries, other.tries) == (1, 3)
             assert found("receivers_paused") == severity
+            (finding,) = [
+                each for each in flows.operations.health().findings if each.name == "receivers_paused"
+            ]
+            assert finding.figures["orders"] == orders
+            assert ("Orders paid that wait for it for over five minutes: 3" in finding.text) == bool(orders)
             assert {found(name) for name in ("receivers_unknown", "not_granted", "receivers_failing")} == {
                 Severity.OK
             }

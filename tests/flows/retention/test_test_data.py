@@ -23,6 +23,7 @@ from checkout_integration.flows.sync.list_rows import compare_page, record_page
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
+    Incident,
     ListedRow,
     Notification,
     Order,
@@ -32,6 +33,7 @@ from checkout_integration.models import (
     StaffAct,
     SyncDifference,
     Transition,
+    ValidationDecision,
 )
 from checkout_integration.policy.observation import Source
 from checkout_integration.protocol import strict_json
@@ -175,10 +177,72 @@ def test_a_payment_that_is_no_test_stays(checkout_deliver: Deliver, live: bool) 
 
 
 def test_a_live_checkout_stays_whatever_paid_for_it(checkout_deliver: Deliver) -> None:
-    """A test payment for it is in review."""
+    """A test payment for it that is in review goes."""
     document = {**sold(test=False, name="mixed"), "is_production": False}
     send(checkout_deliver, document, live=False)
+    assert flows.retention.has_test_data() and delete()["orders"] == 1
+    assert Checkout.objects.count() == 1 and not Order.objects.exists()
+    assert not flows.retention.has_test_data() and not Notification.objects.exists()
+
+
+def test_test_payments_without_a_checkout_go_with_all_that_is_theirs(
+    checkout_deliver: Deliver, admin_client: Client
+) -> None:
+    """With their customers, notifications and incidents; the page counts them before, and nothing marked TEST is left."""
+    for name in ("ada", "bela"):
+        document = sold(test=True, name=name)
+        Checkout.objects.all().delete()
+        send(checkout_deliver, document, live=False)
+    assert Order.objects.filter(checkout=None).count() == 2 and flows.retention.has_test_data()
+    assert (
+        flows.retention.count_test_data()["orders"] == flows.retention.count_test_data()["notifications"] == 2
+    )
+    address = "/admin/checkout_integration/checkout/test-data/"
+    assert "There is test data." in admin_client.get("/admin/checkout_integration/").content.decode()
+    page = admin_client.post(address, {"reason": "going live"}, follow=True).content.decode()
+    assert "Test checkouts deleted: 0, orders: 2." in page and "There is test data." not in page
+    for model in (Order, CheckoutUser, Notification, OutboxMessage):
+        assert not model.objects.exists(), model
+    assert set(Incident.objects.values_list("ended_itself", flat=True)) == {True}
+    send(checkout_deliver, document, live=False)
+    assert not Order.objects.exists()
+
+
+def test_a_test_payment_that_staff_accepted_stays_and_is_named(
+    checkout_deliver: Deliver, admin_client: Client, admin_user: User, listen: Listening
+) -> None:
+    """Its goods are those of a live checkout; the front page goes on naming it, and the page says why it stays."""
+    listen(checkout_paid)
+    document = {**sold(test=False, name="mixed"), "is_production": False}
+    send(checkout_deliver, document, live=False)
+    flows.operations.accept_payment(Order.objects.get(), staff=admin_user, reason="a test of all")
     assert delete() == {} and Order.objects.count() == 1
+    assert flows.retention.count_undeletable() == {"checkouts": 0, "orders": 1}
+    assert "There is test data." in admin_client.get("/admin/checkout_integration/").content.decode()
+    page = admin_client.get("/admin/checkout_integration/checkout/test-data/").content.decode()
+    assert "whose goods were delivered for a live checkout" in page and "None." in page
+
+
+def test_decisions_of_a_test_go_with_its_customer(checkout_deliver: Deliver) -> None:
+    """Of a user.validate that says that it is a test; a customer with another decision stays."""
+    for name in ("ada", "bela"):
+        document = sold(test=True, name=name)
+        send(checkout_deliver, document, live=False)
+    for name, live in (("ada", False), ("bela", True)):
+        row = make_notification(name, event="user.validate", live=live)
+        user = CheckoutUser.objects.get(external_id=name)
+        columns = {
+            "notification": row,
+            "user": user,
+            "approved": True,
+            "latency": 0.1,
+            "decided_at": row.received_at,
+        }
+        ValidationDecision.objects.create(request_hash=name, project="default", **columns)
+    deleted = delete()
+    assert deleted["customers"] == 1 and deleted["notifications"] == 3
+    assert [each.user.external_id for each in ValidationDecision.objects.all() if each.user] == ["bela"]
+    assert list(CheckoutUser.objects.values_list("external_id", flat=True)) == ["bela"]
 
 
 def test_what_comes_later_is_skipped(checkout_deliver: Deliver, listen: Listening) -> None:
