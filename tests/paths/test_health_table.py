@@ -540,7 +540,7 @@ FAULTS: Final = (
         steps=[(0, "failing")],
         alerts=["CheckoutReceiversFailing"],
         text="shop.receivers.grant has failed for each of the last 3 customers in … (ValueError at …).",
-        action="Nobody has to run them again",
+        action="They are retried by themselves",
         link="/failures/",
     ),
     Fault(
@@ -549,7 +549,7 @@ FAULTS: Final = (
         finding="receivers_failing",
         steps=[(0, "warning")],
         text="shop.receivers.grant has failed for one customer in … (ValueError at …).",
-        action="Nobody has to run them again",
+        action="They are retried by themselves",
         link="/failures/",
     ),
     Fault(
