@@ -94,10 +94,10 @@ def _counted(rows: Sequence[Any]) -> list[Table]:
         "checkouts": _("test checkouts with an order that is no test"),
         "orders": _("orders with real money, or whose goods were delivered for a live checkout"),
     }
-    kept = [(reasons[name], shown_number(count)) for name, count in staying.items() if count]
+    marked = [(reasons[name], shown_number(count)) for name, count in staying.items() if count]
     return [
         Table(_("What is deleted"), columns, cells, empty=_("None.")),
-        Table(_("What stays, although it is marked TEST"), columns, kept),
+        Table(_("What stays, although it is marked TEST"), columns, marked),
     ]
 
 

@@ -287,9 +287,9 @@ def _delete_customers(keys: set[int], identities: set[tuple[str, str]]) -> dict[
     real = decisions.filter(Q(notification=None) | ~Q(notification__live=False))
     nobody = rows.filter(~Exists(known), ~Exists(real), orders=None, staff_acts=None)
     found = list(nobody.values_list("pk", flat=True))
-    asked = ValidationDecision.primary.filter(user__in=found)
-    about = list(asked.values_list("notification", flat=True))
-    asked.delete()
+    tested = ValidationDecision.primary.filter(user__in=found)
+    about = list(tested.values_list("notification", flat=True))
+    tested.delete()
     notifications, _models = Notification.primary.filter(pk__in=about).delete()
     CheckoutUser.primary.filter(pk__in=found).delete()
     return {"customers": len(found), "notifications": notifications}
