@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Final
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,9 @@ GOODS = (
         kind="product",
         name="Tin raven",
         price=Decimal("6.99"),
-        text="Follows you, fetches arrows, judges quietly.",
+        text="Follows you for thirty days, fetches arrows, judges quietly.",
         art="raven",
     ),
 )
+LASTING: Final = {"tin-raven": 30}
+"""For how many days a payment lasts, by product; the others last for ever."""

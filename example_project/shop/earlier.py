@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from checkout_integration.flows.ledger import identity_here
 from checkout_integration.models import Checkout, Installation
+from example_project.catalogue import LASTING
 from example_project.earlier_sales import DAYS, End, Sale, players, present, sales
 from example_project.shop.models import Product
 
@@ -54,6 +55,8 @@ def _checkout(sale: Sale, product: Product | None) -> Checkout:
         user_id=sale.player.key,
         identity=identity_here(str(sale.player.key)),
         status=Checkout.Status.UNKNOWN,
+        # Few, or health would ask why no renewals come.
+        lasts_days=LASTING.get(sale.slug) if sale.player.number % 20 == 0 else None,
     )
     if product is not None:
         checkout.subject = product

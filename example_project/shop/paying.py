@@ -22,6 +22,7 @@ from checkout_integration.protocol.creation import Customer
 from checkout_integration.protocol.vocabulary import OrderType
 from checkout_integration.views.returning import ReturnPageMixin, return_link
 from checkout_integration.views.selling import SellMixin
+from example_project.catalogue import LASTING
 from example_project.shop.models import Product
 
 WAYS = {
@@ -78,6 +79,7 @@ class Buy(SellMixin):
             "description": product.name,
             "customer": Customer(name=buyer.get_full_name(), email=buyer.email),
             "subject": product,
+            "lasts_days": LASTING.get(product.slug),
             "recipient": self.recipient,
         }
 

@@ -255,7 +255,7 @@ def _what_to_do(
     if granting and (queue := _goods_queue(order)):
         text = format_html(_("Somebody has to look: {}"), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
-    lines = [*_of_money(order, state, reversals), of_goods(order, state, runs)]
+    lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), of_goods(order, state, runs)]
     if state.status == OrderStatus.CHARGEBACK:
         lines.append(_("To contest it at the bank, download the evidence."))
     elif order.verdict == VerdictStatus.ACCEPTED and order.checkout is None and state.stands:
@@ -286,6 +286,20 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
         )
     since = moment(min(run.message.recorded_at for run in failing))
     return format_html(_("{} Since {}."), what, since), ("run",)
+
+
+def _of_renewal(order: Order, state: OrderState) -> Iterator[Value]:
+    """Yield what follows of a renewal that was not paid."""
+    checkout = order.checkout
+    if state.settled or not order.recurring_id or checkout is None:
+        return
+    if checkout.paid_order_id in (None, order.pk):
+        return
+    yield _("This is a renewal, and it was not paid.")
+    if checkout.owned_until:
+        yield format_html(_("What was paid before lasts until {}."), moment(checkout.owned_until))
+    else:
+        yield _("The shop has said no end, so the customer keeps what was paid for before.")
 
 
 def _of_money(order: Order, state: OrderState, reversals: Sequence[Refund]) -> Iterator[Value]:
@@ -342,7 +356,11 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
     near = Q(created_at__gte=order.created_at - SOON, created_at__lte=order.created_at + SOON)
     same = Order.objects.filter(IS_PAYMENT, near, user=order.user_id, product=order.product)
     if order.recurring_id:
+<<<<<<< HEAD
         same = same.exclude(recurring_id=order.recurring_id)
+=======
+        same = same.exclude(recurring_id=order.recurring_id)  # renewals of one agreement are the normal case
+>>>>>>> 0d79056e (An order that is a renewal says so and what follows; the example sells a raven for thirty days)
     for other in same.exclude(pk=order.pk).order_by("-created_at")[:3]:
         note = format_html(
             _("The customer paid for the same product in another order too, {}: {} ({}, {})"),
