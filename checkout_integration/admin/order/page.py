@@ -356,11 +356,7 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
     near = Q(created_at__gte=order.created_at - SOON, created_at__lte=order.created_at + SOON)
     same = Order.objects.filter(IS_PAYMENT, near, user=order.user_id, product=order.product)
     if order.recurring_id:
-<<<<<<< HEAD
         same = same.exclude(recurring_id=order.recurring_id)
-=======
-        same = same.exclude(recurring_id=order.recurring_id)  # renewals of one agreement are the normal case
->>>>>>> 0d79056e (An order that is a renewal says so and what follows; the example sells a raven for thirty days)
     for other in same.exclude(pk=order.pk).order_by("-created_at")[:3]:
         note = format_html(
             _("The customer paid for the same product in another order too, {}: {} ({}, {})"),
