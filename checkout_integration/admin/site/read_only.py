@@ -92,7 +92,7 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list; nothing of it is selected to be viewed, so its title is its name."""
         changelist = super().get_changelist_instance(request)
-        changelist.title = capfirst(self.opts.verbose_name_plural)
+        changelist.title = capfirst(str(self.opts.verbose_name_plural))
         return changelist
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
