@@ -144,7 +144,7 @@ def _with_incident() -> Order:
         (_with_incident, "Somebody has to look: The payment was both refunded and charged back"),
         (_without_receiver, "Somebody has to look: paid, and the shop has no code to deliver it"),
         (_unknown_to_all, "Somebody has to look: paid, not delivered"),
-        (_failed, "has failed: look at the error below, and run it again."),
+        (_failed, "has failed, and runs again by itself: look at the error below."),
         (
             lambda: rows.make_order(status="created", verdict="pending"),
             "Nothing to do: no payment has come yet.",

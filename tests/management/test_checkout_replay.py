@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from checkout_integration import flows
-from checkout_integration.flows.outbox import record_own
+from checkout_integration.flows.outbox.receivers import record_now
 from checkout_integration.models import OutboxMessage, Receiver, ReceiverRun
 from checkout_integration.signals import checkout_paid, payment_refund, payment_success
 from checkout_integration.testing.delivery import Deliver
@@ -181,7 +181,7 @@ def test_what_cannot_be_retired_says_why_and_from_when(
     with pytest.raises(CommandError, match="No receiver is named 'nobody', now or earlier"):
         call_command("checkout_replay", "--receiver", "nobody", "--retire")
     listen(checkout_paid, name="letter")
-    record_own()
+    record_now()
     seen = Receiver.objects.get(name="letter").last_seen
     with pytest.raises(CommandError, match=f"try again after {seen + timedelta(minutes=5):%H:%M:%S} UTC"):
         call_command("checkout_replay", "--receiver", "letter", "--retire")
