@@ -107,9 +107,9 @@ def test_page_begins_with_a_sentence(admin_client: Client) -> None:
     assert text.replace(SPACE, " ").endswith("Nothing to do.") or "Nothing to do." in text
 
 
-def _failed() -> Order:
+def _failed(**columns: Any) -> Order:
     order = rows.make_order()
-    rows.make_run(order, state="failed", error="OSError", finished_at=None)
+    rows.make_run(order, **{"state": "failed", "error": "OSError", "finished_at": None, **columns})
     return order
 
 
@@ -144,7 +144,11 @@ def _with_incident() -> Order:
         (_with_incident, "Somebody has to look: The payment was both refunded and charged back"),
         (_without_receiver, "Somebody has to look: paid, and the shop has no code to deliver it"),
         (_unknown_to_all, "Somebody has to look: paid, not delivered"),
-        (_failed, "has failed, and runs again by itself: look at the error below."),
+        (_failed, "was given up: look at the error below. When it is corrected, run it again."),
+        (
+            lambda: _failed(state="due", due_at=datetime.now(UTC) + timedelta(hours=1), attempts=2),
+            "has failed, and runs again by itself: look at the error below.",
+        ),
         (
             lambda: rows.make_order(status="created", verdict="pending"),
             "Nothing to do: no payment has come yet.",
