@@ -26,7 +26,7 @@ TAKEN: Final = {
     ("tests/flows/outbox/test_claiming.py", "_claim_free"): RACE,
     ("tests/flows/outbox/test_claiming.py", "_mark"): RACE,
     ("tests/flows/privacy/test_erased_meanwhile.py", "_leave_tombstones"): RACE,
-    ("tests/flows/privacy/test_erased_meanwhile.py", "_new_user"): RACE,
+    ("tests/flows/privacy/test_erased_meanwhile.py", "_row_of"): RACE,
     ("tests/flows/privacy/test_erasing.py", "_leave_tombstones"): RACE,
     ("tests/flows/sync/test_passes.py", "_record_page"): "a fault of our own, in the middle of a pass",
     ("tests/flows/webhook/test_validators.py", "_places"): "a process that has two places instead of many",

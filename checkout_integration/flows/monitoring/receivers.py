@@ -229,8 +229,8 @@ _UNFINISHED: Final = Command(
 
 def _about(messages: Sequence[int], now: datetime) -> QuerySet[OutboxMessage]:
     """Return those of the messages that have asked to grant what is still to be granted, five minutes ago or earlier."""
-    asked = OutboxMessage.primary.filter(pk__in=messages, signal=checkout_paid.name)
-    return asked.filter(grant__state=Grant.State.OPEN, recorded_at__lte=now - LONG)
+    of_payments = OutboxMessage.primary.filter(pk__in=messages, signal=checkout_paid.name)
+    return of_payments.filter(grant__state=Grant.State.OPEN, recorded_at__lte=now - LONG)
 
 
 def ungranted(now: datetime) -> Ungranted:
