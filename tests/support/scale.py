@@ -29,7 +29,16 @@ GUARANTEES: Final = tuple(
 SCHEMATHESIS: Final = ("tests/sandbox/openapi", "tests/api/test_conformance.py")
 """Tests that need this plug-in; to collect the first takes 15 seconds in each process."""
 NEVER_EVERYDAY: Final = ("tests/stress", *SCHEMATHESIS)
-WHOLE_ON_SERVERS: Final = ("tests/flows", "tests/stress")
+WHOLE_ON_SERVERS: Final = {
+    "postgres": ("tests/flows", "tests/stress"),
+    "mariadb": (*GUARANTEES, "tests/flows/database", "tests/flows/accounting"),
+}
+ALIKE: Final = ("tests/languages", "tests/admin/test_words.py", "tests/stress/hostile/test_json_suite.py")
+ALIKE_ON_SERVERS: Final = {
+    "postgres": ALIKE,
+    "mariadb": (*ALIKE, "tests/stress/hostile", "tests/stress/hosts", "tests/stress/releases"),
+}
+"""Slow tests of what no database changes, or of what another server has shown: samples of their tables too."""
 MOST_CASES: Final = 4
 MOST_ON_SERVERS: Final = {"postgres": 2, "mariadb": 1}
 """Cases of a table outside `WHOLE_ON_SERVERS`, in a run on a server."""
@@ -61,8 +70,11 @@ def left_out(cases: Sequence[pytest.Item], dear: Sequence[pytest.Item]) -> set[p
         return set(dear) - sample_of(dear)
     spared = set[pytest.Item]()
     if ON_SERVER and not FULL and THIS_RUN == REST:
-        tables = [case for case in dear if not _is_in(case, WHOLE_ON_SERVERS)]
-        spared = set(tables) - sample_of(tables, MOST_ON_SERVERS[os.environ["CHECKOUT_TEST_DATABASE"]])
+        database = os.environ["CHECKOUT_TEST_DATABASE"]
+        tables = [case for case in dear if not _is_in(case, WHOLE_ON_SERVERS[database])]
+        seen = set(tables)
+        tables += [case for case in cases if case not in seen and _is_in(case, ALIKE_ON_SERVERS[database])]
+        spared = set(tables) - sample_of(tables, MOST_ON_SERVERS[database])
     if THIS_RUN == REST:
         spared |= {case for case in _everyday(cases, dear) if not _tries_more(case)}
     return spared
