@@ -53,3 +53,5 @@ def test_without_an_end_the_customer_keeps_it(admin_client: Client) -> None:
     assert "so the customer keeps what was paid for before." in page_of(admin_client, order)
     first = Order.objects.get(paid_checkouts=order.checkout)
     assert "This is a renewal" not in page_of(admin_client, first)
+    Checkout.objects.update(paid_order=None)
+    assert "This is a renewal" not in page_of(admin_client, order), "a first payment that was declined"

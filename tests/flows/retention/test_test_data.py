@@ -43,7 +43,7 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import UserDocumentFactory
-from tests.support.admin.rows import make_notification
+from tests.support.admin.rows import make_notification, make_order
 from tests.support.admin.screens import page_address
 from tests.support.documents import block
 from tests.support.flows.shop import Listening, notification, record_listed
@@ -221,6 +221,16 @@ def test_a_test_payment_that_staff_accepted_stays_and_is_named(
     assert "There is test data." in admin_client.get("/admin/checkout_integration/").content.decode()
     page = admin_client.get("/admin/checkout_integration/checkout/test-data/").content.decode()
     assert "whose goods were delivered for a live checkout" in page and "None." in page
+
+
+@pytest.mark.parametrize(
+    "columns", [{"is_production": True, "live": False}, {"is_production": False, "live": True}]
+)
+def test_a_payment_that_is_called_a_test_and_real_stays(columns: dict[str, bool]) -> None:
+    """List and notification contradict each other: it may be money."""
+    make_order(checkout=None, **columns)
+    assert delete() == {} and Order.objects.count() == 1
+    assert flows.retention.count_undeletable() == {"checkouts": 0, "orders": 1}
 
 
 def test_decisions_of_a_test_go_with_its_customer(checkout_deliver: Deliver) -> None:
