@@ -226,7 +226,7 @@ def test_a_test_payment_that_staff_accepted_stays_and_is_named(
 @pytest.mark.parametrize(
     "columns", [{"is_production": True, "live": False}, {"is_production": False, "live": True}]
 )
-def test_a_payment_that_is_called_a_test_and_real_stays(columns: dict[str, bool]) -> None:
+def test_a_payment_that_is_called_a_test_and_real_stays(columns: dict[str, Any]) -> None:
     """List and notification contradict each other: it may be money."""
     make_order(checkout=None, **columns)
     assert delete() == {} and Order.objects.count() == 1
