@@ -156,11 +156,9 @@ def _addresses() -> Iterator[Finding]:
                 name == "client_script_url" and response is not None and response.status_code != 200
             ):
                 status = "no response" if response is None else f"the status {response.status_code}"
-                kind, text = (
-                    "address_away" if response is None else "address",
-                    f"{name.upper()} gives {status}.",
-                )
-                yield _wrong(kind, text, f"Correct {name.upper()}, or let this host reach it.", project.alias)
+                kind = "address_away" if response is None else "address"
+                mend = f"Correct {name.upper()}, or let this host reach it."
+                yield _wrong(kind, f"{name.upper()} gives {status}.", mend, project.alias)
     answered = [each for each in seen.values() if each is not None]
     if len(answered) == len(seen):
         yield Finding(name="address", text=f"The {len(seen)} addresses of the service answer.")
