@@ -186,7 +186,8 @@ class ValidationDecision(Row):
         ]
 
     def __str__(self) -> str:
-        return f"{self.external_id}: {gettext('approved') if self.approved else gettext('refused')}"
+        decided = gettext("approved") if self.approved else gettext("refused")
+        return f"{self.external_id}: {decided}"
 
 
 class RefusedRequests(Row):

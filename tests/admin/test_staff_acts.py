@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import translation
 
 from checkout_integration import flows
+from checkout_integration.flows.retention.pruning import KINDS
 from checkout_integration.models import CheckoutUser, Order, StaffAct
 from tests.support.admin import rows
 from tests.support.admin.desk import enter
@@ -188,3 +191,19 @@ def test_an_owner_reviews_a_day_of_a_person(
     expect(page.locator("#content")).to_contain_text("called")
     page.locator(".ci-timeline").get_by_role("link", name="grace").first.click()
     expect(page.locator("#result_list tbody tr")).to_have_count(3)
+
+
+def test_what_an_act_counted_is_read_in_words(owner: Client) -> None:
+    """Of each kind of row that an erasure, a deletion of test data and a pruning count: no name of code."""
+    order = rows.make_order(checkout=rows.make_checkout(test=True), live=False)
+    rows.make_run(order)
+    counted = {
+        *(each.name for each in fields(flows.privacy.Erasure)),
+        *flows.retention.count_test_data(),
+        *KINDS,
+    } - {"hats"}  # rows of the shop have the name that the shop gave them
+    made = act(act="erase", counts=dict.fromkeys(sorted(counted), 7))
+    with translation.override("de"):
+        shown = owner.get(f"{LIST}{made.pk}/change/", headers={"accept-language": "de"}).text
+    assert {name for name in counted if f"{name}: 7" in shown} == set()
+    assert shown.count(": 7") >= len(counted)

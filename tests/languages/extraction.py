@@ -24,14 +24,15 @@ FUNCTIONS = {
 def extracted(home: Path) -> Catalog:
     """Return a catalogue of all marked texts of a folder, each with the files that have it."""
     catalog = Catalog()
-    for path in _files(home):
+    for path in sources(home):
         place = path.relative_to(home.parent).as_posix()
         for line, text, comments, context in _texts_of(path):
             catalog.add(text, locations=[(place, line)], auto_comments=comments, context=context)
     return catalog
 
 
-def _files(home: Path) -> Iterator[Path]:
+def sources(home: Path) -> Iterator[Path]:
+    """Yield the files of a folder that can have texts of ours."""
     for path in sorted(home.rglob("*")):
         inside = path.relative_to(home).parts
         if path.suffix in {".py", ".html", ".txt"} and not NOT_OURS & set(inside):

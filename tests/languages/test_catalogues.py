@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
@@ -19,7 +21,7 @@ from tests.languages.catalogues import (
     translated,
     translations,
 )
-from tests.languages.extraction import extracted
+from tests.languages.extraction import FUNCTIONS, extracted, sources
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w*\}")
 ENDS = (".", "?", "!", ":", "%", "…", " ")
@@ -50,6 +52,21 @@ def test_each_text_of_the_code_is_in_the_catalogue_and_no_other(place: Place) ->
     """A text that is new or was reworded is missing; one that is gone is left over."""
     ours, in_code = keys(place.read()), keys(extracted(place.home))
     assert (in_code - ours, ours - in_code) == (set(), set()), ADVICE
+
+
+@pytest.mark.parametrize("home", HOMES, ids=lambda home: home.name)
+def test_no_text_is_marked_inside_another_one(home: Path) -> None:
+    """In an f-string, Python 3.11 hides it from all that collect texts: it would never be translated."""
+    found = [
+        f"{path.relative_to(home.parent)}:{part.lineno}"
+        for path in sources(home)
+        if path.suffix == ".py"
+        for text in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(text, ast.JoinedStr)
+        for part in ast.walk(text)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in FUNCTIONS
+    ]
+    assert found == []
 
 
 @each_place

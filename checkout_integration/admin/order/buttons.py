@@ -338,6 +338,7 @@ class BindForm(ReasonForm):
             self.initial.update(type=self.row.type, amount=amount, currency=currency)
             self.initial.update(description=self.row.product)
         if not choices:
+            self.fold_title = gettext_lazy("Describe a new checkout")
             self.fields["reference"].label = _("Reference of the checkout")
             self.fields["reference"].help_text = _("No checkout of this shop fits.")
         new = ["type", "amount", "currency", "description", "subject_type", "subject_id", "other_price"]
@@ -422,11 +423,10 @@ def _candidate_text(candidate: flows.operations.Candidate) -> str:
     price = money(checkout.expected_amount, checkout.currency)
     whose = _("account %(account)s") % {"account": short(checkout.user)} if checkout.user else _("a guest")
     if checkout.user or checkout.identity:
-        who = f"{whose}, {_('another customer') if candidate.is_another else _('this customer')}"
-    else:
-        who = whose
+        relation = _("another customer") if candidate.is_another else _("this customer")
+        whose = f"{whose}, {relation}"
     fits = _("fits") if verdict.pays else _("does not fit: %(why)s") % {"why": reason_label(verdict.reason)}
-    return f"{made} · {short(what)} · {price} · {who} · {fits}"
+    return f"{made} · {short(what)} · {price} · {whose} · {fits}"
 
 
 def _named(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from checkout_integration.admin.site.filters import (
 )
 from checkout_integration.admin.site.labels import (
     CHECKOUT_STATUSES,
+    COUNTED_ROWS,
     LIVE,
     TEST,
     VERDICTS,
@@ -89,7 +90,7 @@ def _counted(rows: Sequence[Any]) -> list[Table]:
         flows.retention.count_test_data(),
         flows.retention.count_undeletable(),
     )
-    cells = [(TEST_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
+    cells = [(COUNTED_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
     reasons = {
         "checkouts": _("test checkouts with an order that is no test"),
         "orders": _("orders with real money, or whose goods were delivered for a live checkout"),
@@ -114,16 +115,6 @@ def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any])
     return _("Test checkouts deleted: %(checkouts)d, orders: %(orders)d.") % names
 
 
-TEST_ROWS: Final[Mapping[str, Text]] = {
-    "checkouts": gettext_lazy("checkouts"),
-    "receiver_runs": gettext_lazy("runs of the shop's code"),
-    "signals": gettext_lazy("messages to the shop's code"),
-    "grants": gettext_lazy("grants"),
-    "refunds": gettext_lazy("refunds"),
-    "notifications": gettext_lazy("notifications"),
-    "differences": gettext_lazy("differences"),
-    "orders": gettext_lazy("orders"),
-}
 TEST_DATA: Final = Button(
     name="test-data",
     label=gettext_lazy("Delete all test data"),

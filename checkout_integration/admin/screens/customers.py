@@ -488,6 +488,7 @@ class CustomerAdmin(ButtonAdmin):
         """Name the page after the customer, for those who may see names; add what they paid and own."""
         context, viewer = super().page_context(request, row), self.viewer(request)
         who = " · ".join(filter(None, (row.name, _email(row)))) if viewer.sees_personal_data else ""
+        who = str(row) if row.erased_at else who
         named = {"heading": short(who), "title": short(who)} if who else {}
         badges = [badge(BLOCKED)] if row.blocked_at else []
         return {**context, **named, "tables": tables_of(row, viewer), "badges": badges}

@@ -12,10 +12,11 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.site.filters import ProjectFilter, days_filter, label_filter, text_filter
-from checkout_integration.admin.site.labels import StateLabel
+from checkout_integration.admin.site.labels import COUNTED_ROWS, StateLabel
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, of_account
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import Value, short
+from checkout_integration.display import shown_number
 from checkout_integration.models import StaffAct, Transition
 from checkout_integration.models.actor import ActedBy
 
@@ -95,5 +96,11 @@ class StaffActAdmin(ReadOnlyAdmin):
 
     def details(self, row: StaffAct) -> str:
         """Return the account, the code of the shop, the list, or how many rows."""
-        counts = (f"{name}: {count}" for name, count in row.counts.items() if count)
-        return row.receiver or row.detail or ", ".join(map(str, filter(None, (row.account, *counts))))
+        return (
+            row.receiver or row.detail or ", ".join(map(str, filter(None, (row.account, self.counts(row)))))
+        )
+
+    def counts(self, row: StaffAct) -> str:
+        """Return how many rows of each kind."""
+        counted = ((COUNTED_ROWS.get(name, name), count) for name, count in row.counts.items() if count)
+        return ", ".join(f"{what}: {shown_number(count)}" for what, count in counted)

@@ -185,13 +185,17 @@ class ButtonAdmin(ReadOnlyAdmin):
         view = outside_transactions(self.admin_site.admin_view(partial(self.button_view, button)))
         return path(f"<path:object_id>/{button.name}/", view, name=self.address_name(button.name))
 
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Return the buttons of the list that the viewer may press, as Django's actions."""
-        viewer = self.viewer(request)
-        allowed = [button for button in self.list_buttons if viewer.may(button.permission)]
-        return {
-            button.name: (partial(_press_selected, button), button.name, button.label) for button in allowed
-        }
+    @property
+    def actions(self) -> list[Callable[..., Any]]:  # type: ignore[override]  # read-only
+        """The buttons of the list as Django's actions."""
+        return [_action(button) for button in self.list_buttons]
+
+    def get_actions(self, request: HttpRequest, action_location: Any = None) -> dict[str, Any]:
+        """Return those of them that the viewer may press. ``action_location``: of Django 6.1 or later."""
+        where = {} if action_location is None else {"action_location": action_location}
+        allowed = {each.name for each in self.list_buttons if self.viewer(request).may(each.permission)}
+        offered = super().get_actions(request, **where).items()
+        return {name: action for name, action in offered if name in allowed}
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Add the buttons that the viewer may press now, with their addresses."""
@@ -281,6 +285,12 @@ class ButtonAdmin(ReadOnlyAdmin):
             raise Refused(_("Nothing changed. %(why)s") % {"why": why}) from None
 
 
+def _action(button: Button) -> Callable[..., Any]:
+    action = partial(_press_selected, button)
+    vars(action).update(__name__=button.name, short_description=button.label)
+    return action
+
+
 def _press_selected(
     button: Button, admin: ButtonAdmin, request: HttpRequest, selected: QuerySet[Any]
 ) -> HttpResponseBase | None:
@@ -334,7 +344,8 @@ def _act_on_each(button: Button, admin: ButtonAdmin, request: HttpRequest, rows:
             return
         else:
             done += 1
-            messages.success(request, f"{name}: {changed or _('Nothing changed.')}")
+            changed = changed or _("Nothing changed.")
+            messages.success(request, f"{name}: {changed}")
     if done < len(rows):
         messages.warning(request, _done(done, rows))
     dispatch.dispatch_due()

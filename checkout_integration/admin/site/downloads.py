@@ -186,5 +186,6 @@ class CsvAdmin(ReadOnlyAdmin):
         """
         filters = sorted(name for name, value in changelist.get_filters_params().items() if value)
         searched = ["search"] if changelist.query else []
-        detail = f"{self.opts.verbose_name_plural}: {', '.join([*filters, *searched]) or _('no filter')}"
+        used = ", ".join([*filters, *searched]) or _("no filter")
+        detail = f"{self.opts.verbose_name_plural}: {used}"
         self.record(request, StaffAct.Act.DOWNLOAD, project=None, detail=as_column_text(detail))

@@ -245,3 +245,22 @@ def mode_label(order: Order) -> StateLabel:
 def is_test(order: Order | None) -> bool:
     """Return whether an order is a test: its links may lead to a sandbox on this machine; those of a live order never do."""
     return order is not None and mode_label(order) is TEST
+
+
+COUNTED_ROWS: Final[Mapping[str, Text]] = {
+    "checkouts": _("checkouts"),
+    "receiver_runs": _("runs of the shop's code"),
+    "signals": _("messages to the shop's code"),
+    "outbox_messages": _("messages to the shop's code"),
+    "grants": _("grants"),
+    "refunds": _("refunds"),
+    "notifications": _("notifications"),
+    "notification_bodies": _("bodies of notifications"),
+    "differences": _("differences"),
+    "orders": _("orders"),
+    "customers": _("customers"),
+    "decisions": _("decisions"),
+    "validation_decisions": _("decisions"),
+    "sync_runs": _("sync runs"),
+}
+"""What an act of staff, or its preview, counts."""
