@@ -57,6 +57,9 @@ TEMPLATES = [
 
 DATABASES = databases_for(os.environ)
 
+# Django 6.1 warns without it, also where the tests of Django replace the backend. Earlier ones do not know the setting.
+MAILERS = {"default": {"BACKEND": "django.core.mail.backends.locmem.EmailBackend"}}
+
 # The addresses cannot be reached (RFC 2606): a test that talks to the service points these at a sandbox.
 CHECKOUT_INTEGRATION: dict[str, Any] = {
     "PROJECTS": {"default": {"PROJECT_ID": "test-project", "SECRET_KEY": "sandbox_test_secret"}},
