@@ -82,7 +82,8 @@ def _skip_without_server(item: pytest.Item) -> None:
         # Not a missing server: the run on that database has this test.
         item.add_marker(pytest.mark.skip(reason=f"runs on {' and '.join(required)} only"))
     for broker, variable in (("redis", services.REDIS), ("rabbitmq", services.RABBITMQ)):
-        if item.get_closest_marker(broker) and not os.environ.get(variable) and not services.required():
+        uses = item.get_closest_marker(broker) or f"{broker}_url" in getattr(item, "fixturenames", ())
+        if uses and not os.environ.get(variable) and not services.required():
             item.add_marker(pytest.mark.skip(reason=f"needs {broker} ({variable})"))
     if item.get_closest_marker("browser") and browser.missing() and not services.required():
         item.add_marker(pytest.mark.skip(reason=browser.missing()))

@@ -16,10 +16,10 @@ from django.views.decorators.cache import never_cache
 from django.views.generic import ListView, View
 from django.views.generic.list import MultipleObjectMixin
 
-from checkout_integration.display import csp_nonce, form_link, linkable, shown_price
+from checkout_integration.display import csp_nonce, form_link, linkable
 from checkout_integration.flows.inbox import apply_for
 from checkout_integration.models import Checkout
-from checkout_integration.views.returning import heading_of, page_of_subject
+from checkout_integration.views.returning import heading_of, page_of_subject, price_of, title_of
 from checkout_integration.views.transactions import outside_transactions
 
 GIVEN: Final = (Checkout.Status.PAID, Checkout.Status.REVERSED)
@@ -74,10 +74,7 @@ class PurchasesMixin(LoginRequiredMixin, MultipleObjectMixin, View):  # type: ig
 
     def get_title(self, checkout: Checkout) -> str:
         """Return what was bought: the description, else the name that the service gives it, else the products."""
-        order = checkout.paid_order
-        return (
-            checkout.description or (order.product if order else "") or ", ".join(map(str, checkout.products))
-        )
+        return title_of(checkout)
 
     def get_recipient_name(self, checkout: Checkout) -> str:
         """Return who got the buyer's gift. Default: "", since a login name may be an address that they do not know."""
@@ -107,7 +104,7 @@ class PurchasesMixin(LoginRequiredMixin, MultipleObjectMixin, View):  # type: ig
             shown |= {"gift": "given", "recipient": self.get_recipient_name(checkout)}
         if is_buyer:
             shown |= {
-                "price": shown_price(checkout.price or ((order.amount, order.currency) if order else None)),
+                "price": price_of(checkout),
                 "receipt_url": linkable(order.receipt_url) if order else "",
                 "receipt_number": order.receipt_number if order else "",
                 "form_url": form_link(checkout),

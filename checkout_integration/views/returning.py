@@ -118,7 +118,8 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
         checkout = _checkout(self.kwargs["signed"])
         shown = {
             "checkout": checkout,
-            "price": shown_price(checkout.price),
+            "title": title_of(checkout),
+            "price": price_of(checkout),
             "is_claimable": is_claimable(checkout),
         }
         is_mine = checkout.user_id is not None and checkout.user_id == self.request.user.pk
@@ -178,7 +179,8 @@ def _context(request: HttpRequest, checkout: Checkout, signed: str) -> dict[str,
         "order": order,
         "heading": heading,
         "message": message,
-        "price": shown_price(checkout.price),
+        "title": title_of(checkout),
+        "price": price_of(checkout),
         "status": checkout.shown_status,
         "goods": goods,
         "is_pending": checkout.status in Checkout.PAYABLE,
@@ -203,6 +205,18 @@ def page_of_subject(checkout: Checkout) -> str:
     return str(page()) if page else ""
 
 
+def title_of(checkout: Checkout) -> str:
+    """Return what is sold: the description, else the name that the service gives it, else the products."""
+    order = checkout.paid_order
+    return checkout.description or (order.product if order else "") or ", ".join(map(str, checkout.products))
+
+
+def price_of(checkout: Checkout) -> str:
+    """Return the agreed price, else what was paid; "" while neither is known."""
+    order = checkout.paid_order
+    return shown_price(checkout.price or ((order.amount, order.currency) if order else None))
+
+
 def heading_of(checkout: Checkout, order: Order | None) -> str:
     """Return in a word or two how a checkout stands; ``order`` is the one that paid."""
     return _words(checkout, order, Goods.GRANTED)[0]
@@ -212,7 +226,7 @@ def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, 
     if checkout.status in Checkout.PAYABLE:
         return _words_of_open(checkout)
     if checkout.status == Checkout.Status.PAID:
-        return gettext("Paid"), _words_of_goods(goods, is_gift=checkout.gift)
+        return gettext("Paid"), _words_of_goods(checkout, goods)
     if checkout.status == Checkout.Status.REVERSED:
         return _words_of_reversed(order)
     if checkout.status == Checkout.Status.FAILED:
@@ -224,14 +238,19 @@ def _words(checkout: Checkout, order: Order | None, goods: Goods) -> tuple[str, 
     return gettext("Not paid"), gettext("The payment was not completed. Nothing was charged.")
 
 
-def _words_of_goods(goods: Goods, *, is_gift: bool) -> str:
+def _words_of_goods(checkout: Checkout, goods: Goods) -> str:
     if goods == Goods.DELAYED:
         return gettext(
             "Thank you. Your payment has arrived, but your goods are delayed. Somebody is looking into it. "
             "Please do not pay again."
         )
-    if goods == Goods.GRANTING and is_gift:
+    if goods == Goods.GRANTING and checkout.gift:
         return gettext("Thank you. Your payment has arrived, and your gift is on its way.")
+    if goods == Goods.GRANTING and is_claimable(checkout):
+        return gettext(
+            "Thank you. Your payment has arrived. Your goods are on their way, or wait until you add the purchase to your "
+            "account."
+        )
     if goods == Goods.GRANTING:
         return gettext("Thank you. Your payment has arrived, and your goods are on their way.")
     return gettext("Thank you. Your payment has arrived.")

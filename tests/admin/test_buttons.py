@@ -205,10 +205,20 @@ def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> Non
 @pytest.mark.parametrize("state", ["due", "running", "done"])
 def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, state: str) -> None:
     """It runs by itself, or would grant twice."""
-    run = rows.make_run(rows.make_order(), state=state, finished_at=None)
-    assert (
-        "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).content.decode()
-    )
+    run = rows.make_run(rows.make_order(), state=state, finished_at=None, due_at=timezone.now())
+    assert "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).text
+
+
+def test_what_is_due_and_taken_by_nobody_has_the_button(admin_client: Client) -> None:
+    """With RUNNER "request" it waits for the next notification; the order's page offers it too."""
+    long_due: dict[str, Any] = {
+        "state": "due",
+        "finished_at": None,
+        "due_at": timezone.now() - timedelta(minutes=2),
+    }
+    run = rows.make_run(rows.make_order(), **long_due)
+    assert "Run this receiver again" in admin_client.get(page_address("receiverrun", run)).text
+    assert "Run the shop&#x27;s code now" in admin_client.get(page_address("order", run.message.order)).text
 
 
 def test_staff_say_that_a_receiver_was_removed(client: Client) -> None:

@@ -86,4 +86,4 @@ def test_the_confirmation_says_what_it_costs(admin_client: Client) -> None:
     run = failed_run()
     ReceiverRun.objects.filter(pk=run.pk).update(due_at=datetime.now(UTC) + timedelta(hours=1))
     page = admin_client.get(page_address("order", run.order).replace("change", "run")).content.decode()
-    assert "Before the code is corrected this costs an attempt" in page
+    assert "Before code that failed is corrected this costs an attempt" in page

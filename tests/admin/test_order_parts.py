@@ -53,6 +53,8 @@ def test_a_postponed_receiver_says_what_it_waits_for(failed_before: int, admin_c
     html = page_of(admin_client, order)
     line = next(line for line in html.split("<li") if "next attempt" in line)
     assert "waits for: no &lt;keys&gt; left" in line
+    moment = html.partition('id="ci-timeline')[2]
+    assert "waits for: no &lt;keys&gt; left" in moment and "postponed" in moment
     assert "failing" not in html.partition("Were the goods granted?")[2].partition("</section>")[0]
     orders = reverse("admin:checkout_integration_order_changelist")
     of_orders = [

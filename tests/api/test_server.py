@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from django.db.models import UUIDField
 from django.urls import reverse
 from rest_framework.test import APIClient
 
 from checkout_integration import flows
+from checkout_integration.flows.checkout import owning
 from checkout_integration.flows.ledger import identity_here
 from checkout_integration.hooks import Hooks
 from checkout_integration.models import Checkout, CheckoutUser, Grant, ReceiverRun
@@ -369,3 +373,16 @@ def test_staff_see_it(buyer: User, admin_client: Any, settings: Any) -> None:
     settings.ROOT_URLCONF = "tests.urls"
     page = admin_client.get(address).content.decode()
     assert "a game server – acknowledged" in page and "the goods were acknowledged as delivered" in page
+
+
+@pytest.mark.parametrize("spell", [str, lambda key: key.hex, lambda key: str(key).upper()])
+def test_a_uuid_is_the_same_in_any_spelling(spell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where accounts have UUIDs as keys: C# writes them in capitals or without hyphens, and silence would be a no."""
+    accounts = SimpleNamespace(
+        _meta=SimpleNamespace(pk=UUIDField())
+    )  # the accounts of the tests have numbers
+    monkeypatch.setattr(owning, "get_user_model", lambda: accounts)
+    key = uuid4()
+    checkout = paid(external_id=str(key))
+    assert owned(spell(key)) == [checkout.reference]
+    assert owned("not a UUID") == []

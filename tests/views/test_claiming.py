@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from checkout_integration.flows.checkout import VALID_SECONDS, claim, signed_reference, undo_claim
-from checkout_integration.models import Checkout, StaffAct
+from checkout_integration.models import Checkout, Order, StaffAct
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
 pytestmark = pytest.mark.django_db
@@ -60,6 +60,17 @@ def test_from_the_return_page_to_the_account(client: Client, bought: Checkout, a
     assert "/claim/" not in client.get(address(bought, "return")).content.decode()
     bought.refresh_from_db()
     assert bought.claimed_at is not None
+
+
+def test_the_page_says_what_is_claimed(client: Client, bought: Checkout, ada: User) -> None:
+    """By name and price also where the shop gave no description: the service's name of it, or the product."""
+    Checkout.objects.update(description="", products=["crown"], expected_amount=None)
+    client.force_login(ada)
+    for name in ("Lanternfall", "crown"):
+        for page in ("claim", "return"):
+            shown = text(client.get(address(bought, page)))
+            assert name in shown and "9.99" in shown, page
+        Order.objects.update(product="")
 
 
 def test_without_a_session_the_customer_logs_in_first(

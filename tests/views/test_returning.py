@@ -208,8 +208,8 @@ def receiving(*receivers: Callable[..., None]) -> Iterator[None]:
 
 
 def paid() -> Checkout:
-    """Make a paid checkout, whose receivers have not run."""
-    checkout = CheckoutFactory()
+    """Make a customer's paid checkout, whose receivers have not run."""
+    checkout = CheckoutFactory(user=User.objects.create_user("ada"))
     OrderFactory(checkout=checkout)
     checkout.refresh_from_db()
     return checkout
@@ -237,6 +237,14 @@ def test_the_page_says_how_far_the_goods_are(
         page = client.get(page_of(checkout)).content.decode()
         assert said in page and f'data-goods="{goods}"' in page
         assert ("<script" in page) == (goods == "delayed")
+
+
+def test_a_guest_learns_that_goods_may_wait_for_the_account(client: Client) -> None:
+    """The shop may deliver to accounts alone: then nothing comes until the purchase is added to one."""
+    with receiving(grant):
+        checkout = paid()
+        Checkout.objects.update(user=None)
+        assert "or wait until you add the purchase to your account" in client.get(page_of(checkout)).text
 
 
 def test_without_receivers_no_goods_are_on_their_way(client: Client) -> None:

@@ -31,12 +31,11 @@ from checkout_integration.admin.screens.notifications import (
     preview_tables,
     verdict_in_words,
 )
-from checkout_integration.admin.screens.receiver_runs import RUN_AGAIN
+from checkout_integration.admin.screens.receiver_runs import RUN_AGAIN, run_state
 from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, one_of, some_of
 from checkout_integration.admin.site.labels import (
     NOTIFICATION_STATES,
     ORDER_STATUSES,
-    RUN_STATES,
     VERDICTS,
     Text,
     label_of,
@@ -488,8 +487,9 @@ BIND: Final = Button(
 
 def run_text(run: ReceiverRun) -> str:
     """Return a run as a choice: its receiver, signal and state, with its attempts and last error."""
-    state = label_of(RUN_STATES, run.state).text
-    parts = [f"{visible(run.receiver)} ({run.message.signal}): {state}"]
+    parts = [f"{visible(run.receiver)} ({run.message.signal}): {run_state(run).text}"]
+    if run.is_postponed:
+        parts.append(_("waits for: %(cause)s") % {"cause": visible(run.postponed_for)})
     if run.attempts:
         parts.append(_("attempts: %(n)d") % {"n": run.attempts})
     if run.error:

@@ -19,13 +19,13 @@ from checkout_integration.admin.order.layout import Moment
 from checkout_integration.admin.order.payment import reversed_at
 from checkout_integration.admin.order.sold import paid_at, recipient_of
 from checkout_integration.admin.screens.notifications import delay_of
+from checkout_integration.admin.screens.receiver_runs import run_state
 from checkout_integration.admin.screens.staff_acts import person
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import (
     MESSAGE_STATES,
     NOTIFICATION_STATES,
     ORDER_STATUSES,
-    RUN_STATES,
     Text,
     incident_state,
     label_of,
@@ -85,6 +85,10 @@ def _ordered(order: Order, viewer: Viewer) -> Iterator[Moment]:
         recipient = recipient_of(order, viewer)
         text: Value = format_html(_("ordered, as a gift for {}"), recipient) if recipient else _("ordered")
         yield Moment(at=order.created_at, rank=-1, source=_("order"), text=text)
+    checkout = order.checkout
+    if checkout and checkout.claimed_at and checkout.paid_order_id == order.pk:
+        text = format_html(_("claimed by the account {}"), short(checkout.user))
+        yield Moment(at=checkout.claimed_at, rank=5, source=_("order"), text=text)
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
@@ -227,10 +231,15 @@ def _runs(runs: Sequence[ReceiverRun], viewer: Viewer) -> Iterator[Moment]:
             source=_("receiver"),
             actor=visible(run.receiver),
             text=viewer.link(ReceiverRun, run.pk, _act_of(run)),
-            badge=badge(label_of(RUN_STATES, run.state)),
-            details=[detail for detail in (attempts, failed) if detail],
+            badge=badge(run_state(run)),
+            details=[detail for detail in (attempts, failed, _postponed(run)) if detail],
             engine=run.message.signal not in ("checkout_paid", "checkout_reversed"),
         )
+
+
+def _postponed(run: ReceiverRun) -> str:
+    text = _("waits for: %(cause)s") if run.is_postponed else _("waited for: %(cause)s")
+    return text % {"cause": visible(run.postponed_for)} if run.postponed_for else ""
 
 
 def incidents_of(order: Order) -> list[Incident]:
@@ -265,12 +274,13 @@ def _staff_acts(order: Order, acts: str) -> Iterator[Moment]:
     """Yield what is not in the order's history, which is shown above: also what was done to its customer."""
     whom = Q(order=order) | Q(customer=order.user_id) if order.user_id else Q(order=order)
     rows = StaffAct.objects.filter(whom).exclude(act__in=Transition.Act.values)
-    for act in rows.select_related("staff").order_by("-pk")[:NEWEST]:
+    for act in rows.select_related("staff", "account").order_by("-pk")[:NEWEST]:
+        whose = short(act.account) if act.account else ""
         yield Moment(
             at=act.recorded_at,
             rank=5,
             source=_("staff"),
             actor=person(act, acts) or NOTHING,
             text=act.get_act_display(),
-            details=[visible(detail) for detail in (act.receiver, act.reason) if detail],
+            details=[visible(detail) for detail in (whose, act.receiver, act.reason) if detail],
         )

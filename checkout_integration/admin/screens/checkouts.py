@@ -143,8 +143,9 @@ UNCLAIM: Final = Button(
     label=gettext_lazy("Undo the claim"),
     permission="link_account",
     question=gettext_lazy(
-        "The account has claimed this purchase on the return page, by the address that the buyer has. It loses it, and the "
-        "shop's code does not run. Whoever has the address can claim it again, until it expires."
+        "The account has claimed this purchase on the return page, by the address that the buyer has. It loses it. The "
+        "shop's code does not run: what it has delivered to the account stays there, and is delivered to nobody else. "
+        "Whoever has the address can claim it again, until it expires."
     ),
     form=ReasonForm,
     offered=lambda row: row.claimed_at is not None,

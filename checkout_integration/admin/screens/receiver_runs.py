@@ -163,9 +163,9 @@ RUN_AGAIN: Final = Button(
     permission="change_receiverrun",
     question=gettext_lazy(
         "What has not completed runs now: what waits for its next attempt keeps its count, what was given up gets all its "
-        "attempts anew. Before the code is corrected this costs an attempt, and the next one comes later than without it. "
-        "Writes of failed attempts to this database were rolled back; other effects, such as an e-mail, may happen twice. If "
-        "the payment was refunded or charged back, nothing is granted."
+        "attempts anew. Before code that failed is corrected this costs an attempt, and the next one comes later than "
+        "without it; what the code has postponed costs none. Writes of failed attempts to this database were rolled back; "
+        "other effects, such as an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
     ),
     offered=flows.operations.is_retryable,
     act=_run_again,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Q, QuerySet, UUIDField
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import database_now, locked, with_retries, write_transaction
@@ -40,11 +42,20 @@ def waiting_grants(project: Project, external_id: str) -> QuerySet[Grant]:
 
 
 def _belongs_to(project: Project, external_id: str, status: Q) -> Q:
-    own = Q(identity=identity_here(external_id), gift=False) & status
-    account = _account_of(project, external_id)
+    ids = {external_id, _as_sent(external_id)}
+    own = Q(identity__in=[identity_here(each) for each in ids], gift=False) & status
+    account = next((found for each in ids if (found := _account_of(project, each)) is not None), None)
     if account is None:
         return own
     return own | (Q(user=account, gift=False) & status) | (Q(recipient=account) & status)
+
+
+def _as_sent(external_id: str) -> str:
+    """Return the id as `create_checkout` sends it: some game engines spell a UUID in capitals, or without hyphens."""
+    try:
+        return str(UUID(external_id)) if isinstance(get_user_model()._meta.pk, UUIDField) else external_id
+    except ValueError:
+        return external_id
 
 
 def _account_of(project: Project, external_id: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
 from checkout_integration.flows.database import (
+    database_now,
     locked,
     record_staff_act,
     state_database,
@@ -23,7 +24,6 @@ from checkout_integration.flows.outbox import (
     finish,
     make_all_due,
     make_due_again,
-    make_due_now,
     read_receivers,
     rows_named,
 )
@@ -52,12 +52,20 @@ MARKABLE = (
     ReceiverRun.State.FAILED,
 )
 """States of a run whose goods staff may grant by hand."""
+LEFT = timedelta(minutes=1)
+"""What has been due for so long is taken by nobody: with RUNNER "request" it waits for the next notification."""
 
 
 def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
     """Return the runs of these orders that `retry_run` can make due now, oldest first."""
-    later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
-    return _runs_of(orders).filter(later | Q(state__in=ENDED)).order_by("pk")
+    return _runs_of(orders).filter(_waiting() | Q(state__in=ENDED)).order_by("pk")
+
+
+def _waiting() -> Q:
+    """Return the condition of the runs that are due later, or that nobody takes although they are due."""
+    now = datetime.now(UTC)
+    later, left = Q(due_at__gt=now), Q(due_at__lte=now - LEFT)
+    return Q(state=ReceiverRun.State.DUE) & (later | left)
 
 
 def markable_runs(order: Order) -> QuerySet[ReceiverRun]:
@@ -74,14 +82,14 @@ def _runs_of(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
 
 def is_retryable(run: ReceiverRun) -> bool:
     """Return whether `retry_run` can make a run due now."""
-    return run.state in ENDED or (run.state == ReceiverRun.State.DUE and run.due_at > datetime.now(UTC))
+    return run.state in ENDED or ReceiverRun.primary.filter(_waiting(), pk=run.pk).exists()
 
 
 def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     """Make a run due now: one that ended without success, with all its attempts anew, or one that waits for its next attempt.
 
-    Failed attempts stay in its history. Return False when it is due already, waits for an earlier run, is running, or done:
-    a second run would grant twice. The account is logged by its primary key.
+    Failed attempts stay in its history. Return False when it has just become due, waits for an earlier run, is running, or
+    done: a second run would grant twice. The account is logged by its primary key.
     """
     made_due = with_retries(lambda: _retry_run(run, staff))
     if made_due:
@@ -93,7 +101,8 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
 def _retry_run(run: ReceiverRun, staff: Actor) -> bool:
     own = ReceiverRun.primary.filter(pk=run.pk)
     with write_transaction():
-        made_due = bool(make_due_again(own.filter(state__in=ENDED)) or make_due_now(own))
+        again = make_due_again(own.filter(state__in=ENDED))
+        made_due = bool(again or own.filter(_waiting()).update(due_at=database_now()))
         if made_due:
             about: dict[str, Any] = {"order_id": run.message.payer_id, "receiver": run.receiver}
             record_staff_act(StaffAct.Act.RETRY, staff, project=run.message.project, **about)

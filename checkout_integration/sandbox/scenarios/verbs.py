@@ -117,7 +117,7 @@ def _done(
         now = service.control("POST", "clock", {"advance": int(subject)})["now"]
         service.control("POST", "deliver", {})
         return [f"it is {now}"]
-    order = service.control("POST", f"orders/{_order(service, subject)}/{verb}", given)
+    order = service.control("POST", f"orders/{_order(service, subject, verb)}/{verb}", given)
     service.control("POST", "deliver", {})
     outcome = f"{order['outcome']}: " if "outcome" in order else ""
     return [outcome + _line(service.control("GET", f"orders/{order['id']}"))]
@@ -128,15 +128,17 @@ def _orders(service: ScenarioService) -> list[dict[str, Any]]:
     return [order for order in service.control("GET", "orders")["orders"] if not order["reversal"]]
 
 
-def _order(service: ScenarioService, text: str) -> str:
-    """Return the id of the order that is meant.
+def _order(service: ScenarioService, text: str, verb: str) -> str:
+    """Return the id of the order that is meant; the last to renew is no renewal that was declined.
 
     Raises:
         ValueError: none is, or several are.
     """
-    known = [str(order["id"]) for order in _orders(service)]
+    orders = _orders(service)
+    known = [str(order["id"]) for order in orders]
     if text == LAST and known:
-        return known[0]
+        renewable = [str(order["id"]) for order in orders if verb == "renew" and verb in order["actions"]]
+        return [*renewable, *known][0]
     found = [each for each in known if text and each.startswith(text)]
     if len(found) > 1 and text not in found:
         raise ValueError(f"{len(found)} orders begin with {text!r}")

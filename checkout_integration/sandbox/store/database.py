@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,8 @@ class Store:
         self._connection = sqlite3.connect(
             str(path) if path is not None else ":memory:", check_same_thread=False, isolation_level=None
         )
+        # A sandbox needs no end: Python 3.13 warns of a connection that is collected open.
+        weakref.finalize(self, self._connection.close)
         self._connection.row_factory = sqlite3.Row
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")

@@ -157,14 +157,14 @@ def test_what_one_row_has_costs_no_other_row(service: ListService, content: byte
 
 def test_a_row_whose_id_is_after_its_fault_is_named(service: ListService) -> None:
     """The id of the row itself, and not one of what is in it."""
-    in_json_place(service, b"[" * 5000 + b"]" * 5000)
+    in_json_place(service, b"[" * 50_000 + b"]" * 50_000)
     service.rows = [{"x": {"id": "inner", "deep": MARK}, **listed("outer", 1)}, listed("after", 2)]
     assert unknown(report()) == ["outer"]
 
 
 def test_a_row_without_an_id_that_can_be_read_is_reported(service: ListService) -> None:
     """By a name of its own, which stays the same from pass to pass."""
-    in_json_place(service, b"[" * 5000 + b"]" * 5000)
+    in_json_place(service, b"[" * 50_000 + b"]" * 50_000)
     service.rows = [{"x": MARK, "created_at": listed("a")["created_at"]}, listed("after", 2)]
     first, second = unknown(report()), unknown(report())
     assert first == second and len(first) == 1 and first[0].startswith("row~")

@@ -102,6 +102,15 @@ def test_a_renewal_is_the_newest_order_then(service: Service, capsys: pytest.Cap
     assert len({re.findall(r"[0-9a-f-]{36}", line)[0] for line in lines}) == 2
 
 
+def test_after_a_declined_renewal_the_agreement_is_renewed(service: Service) -> None:
+    """The declined order is the newest one, and has no agreement to renew."""
+    service.order_id()
+    assert do(service, "pay", "last", "recurring=true") == DONE
+    assert do(service, "renew", "last", "declined=true") == DONE
+    assert do(service, "renew", "last") == DONE
+    assert events(service) == [Event.PAYMENT_SUCCESS, Event.PAYMENT_CANCEL, Event.PAYMENT_SUCCESS]
+
+
 def test_orders_are_shown(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
     """The newest first, each in a line."""
     assert do(service, "orders") == DONE
