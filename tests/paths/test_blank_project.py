@@ -213,6 +213,7 @@ def test_the_third_terminal_gives_the_money_back(merchant: Merchant) -> None:
         await_that(lambda: merchant.count_delivered() == before + 1, lambda: "nothing was delivered")
         merchant.project.follow(command)
         await_that(lambda: merchant.count_delivered() == before, lambda: "nothing was revoked")
+        assert merchant.sell_and_pay()  # the same account buys again: its basket is not sold twice
 
 
 def test_a_page_of_purchases_is_one_more_line(merchant: Merchant) -> None:
