@@ -183,8 +183,11 @@ def test_a_pass_is_renewed_and_ends(shown: Page, checkout_sandbox: CheckoutSandb
 
 def test_what_a_test_travels_with_is_installed() -> None:
     """docs/renewals.md: by the name that the package has."""
-    install = '$ python -m pip install "../checkout-integration[sandbox,testing]" time-machine'
-    words = shlex.split(block("docs/renewals.md", install).partition("\n")[0])
+    commands = block(
+        "docs/renewals.md",
+        '$ python -m pip install "../checkout-integration[sandbox,testing]" time-machine',
+    )
+    words = shlex.split(commands.partition("\n")[0])
     assert distribution(words[-1]).metadata["Name"] == "time-machine"
 
 
