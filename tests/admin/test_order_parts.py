@@ -63,6 +63,8 @@ def test_a_postponed_receiver_says_what_it_waits_for(failed_before: int, admin_c
     ]
     assert of_orders == [0, 1]
     lists = reverse("admin:checkout_integration_receiverrun_changelist")
+    ended = rows.make_run(order, receiver="shop.receivers.old", **{**waits, "state": "superseded"})
+    assert "no &lt;keys&gt; left" not in admin_client.get(f"{lists}{ended.pk}/change/").text
     assert "no &lt;keys&gt; left" in admin_client.get(f"{lists}{run.pk}/change/").content.decode()
     found = [
         admin_client.get(lists, {"retried": each}).context["cl"].result_count for each in ("yes", "postponed")

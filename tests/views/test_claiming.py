@@ -91,6 +91,7 @@ def test_once(client: Client, bought: Checkout, ada: User) -> None:
     client.force_login(User.objects.create_user("eve"))
     page = client.post(address(bought), follow=True)
     assert "cannot be added" in text(page) and "ada" not in text(page)
+    assert "Add this purchase to your account" not in text(page)
     assert list(Checkout.objects.owned_by(ada)) == [bought]
 
 

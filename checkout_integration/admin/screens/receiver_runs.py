@@ -320,6 +320,10 @@ class ReceiverRunAdmin(ButtonAdmin):
         """Return when it is due."""
         return None if row.finished_at or row.state == ReceiverRun.State.RUNNING else row.due_at
 
+    def postponed_for(self, row: ReceiverRun) -> str:
+        """Return what it waits for; "" once it has ended, whose cause the order's timeline keeps."""
+        return row.postponed_for if row.is_postponed else ""
+
     def due_or_finished(self, row: ReceiverRun) -> datetime:
         """Return when it finished, or is due."""
         return row.finished_at or row.due_at
