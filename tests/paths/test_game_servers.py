@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from datetime import UTC, datetime, timedelta
 from types import ModuleType
 from typing import Any
 
 import pytest
+import requests
 from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from checkout_integration import checks, flows
-from checkout_integration.models import Grant, OutboxMessage
+from checkout_integration.models import Checkout, Grant, OutboxMessage, Receiver, ReceiverRun
 from checkout_integration.sandbox import Sandbox
+from tests.support.admin import rows
 from tests.support.documents import block
 
 TOKEN = "the-token-of-the-game-servers"
@@ -60,7 +64,49 @@ def test_a_game_server_delivers_what_was_paid(
         shop.deliver(str(ada.pk), give)
     assert delivered == [(Grant.objects.get().key, ["sword"])]
     assert shop.owns(str(ada.pk), "sword") and not shop.owns(str(ada.pk), "shield")
+    curl = block(
+        "docs/game-servers.md",
+        '$ curl -H "Authorization: Bearer $CHECKOUT_SERVER_TOKEN" '
+        '"http://127.0.0.1:8000/api/server/owned/?external_id=17"',
+    ).replace("$CHECKOUT_SERVER_TOKEN", TOKEN)
+    header, address = shlex.split(
+        curl.replace("http://127.0.0.1:8000", live_server.url).replace("=17", f"={ada.pk}")
+    )[3:]
+    answer = requests.get(address, headers=dict([header.split(": ")]), timeout=5)
+    assert [each["products"] for each in answer.json()["data"]] == [["sword"]]
+    # More than a page of passes, each acknowledged; what has ended is not given.
+    monkeypatch.setattr("checkout_integration.api.pagination.DEFAULT_LIMIT", 1)
+    passes = [
+        flows.create_checkout(type="product", products=[name], user=ada, lasts_days=33)
+        for name in ("spring", "summer", "autumn")
+    ]
+    for each in passes:
+        service.payments.pay(each.order_id)
+    call_command("checkout_sync", "--lane", "recent")
+    Checkout.objects.filter(pk=passes[0].pk).update(owned_until=datetime.now(UTC))
+    for _ in range(2):
+        shop.deliver(str(ada.pk), give)
+    assert sorted(products for _, products in delivered) == [["autumn"], ["summer"], ["sword"]]
+    assert not Grant.objects.filter(acknowledged_at=None).exists()
     service.payments.refund(checkout.order_id)
     call_command("checkout_sync", "--lane", "recent")
     assert not shop.owns(str(ada.pk), "sword")
     assert OutboxMessage.objects.filter(signal="checkout_reversed").count() == 1
+
+
+@pytest.mark.django_db
+def test_receivers_and_what_undid_them_are_retired() -> None:
+    """By the page's commands: their runs wait for no process any more."""
+    commands = block(
+        "docs/game-servers.md",
+        "$ python manage.py checkout_replay --receiver shop.receivers.deliver --retire",
+    )
+    order = rows.make_order()
+    seen = datetime.now(UTC) - timedelta(hours=1)
+    for signal, name in (("checkout_paid", "deliver"), ("checkout_reversed", "revoke")):
+        receiver = f"shop.receivers.{name}"
+        Receiver.objects.create(signal=signal, name=receiver, first_seen=seen, last_seen=seen)
+        rows.make_run(order, receiver=receiver, signal=signal, state="unknown", finished_at=None)
+    for line in commands.splitlines():
+        call_command(*shlex.split(line)[3:])
+    assert {each.state for each in ReceiverRun.objects.all()} == {"superseded"}
