@@ -375,12 +375,12 @@ def _status(order: Order, state: OrderState) -> SummaryBox:
 
 
 def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
-    number = visible(order.receipt_number) or NOTHING
+    number = visible(order.receipt_number)
     if not order.receipt_url:
-        return SummaryBox(_("Where is the receipt?"), number, [_("The service sent no link to a receipt.")])
+        none = _("The service sent no link to a receipt.")
+        return SummaryBox(_("Where is the receipt?"), number or NOTHING, [none])
     address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
-    shown, details = (address, []) if number == NOTHING else (number, [address])
-    return SummaryBox(_("Where is the receipt?"), shown, details)
+    return SummaryBox(_("Where is the receipt?"), number or _("at the service"), [address])
 
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from django.conf import settings
 from django.contrib import admin
@@ -26,9 +26,14 @@ Choices: TypeAlias = "Mapping[str, tuple[Text, Q]]"
 """The label and the condition of each choice, by its code in the address."""
 
 
+TEMPLATE: Final = "admin/checkout_integration/filter.html"
+"""Titles are words that stand alone: Django's "By …" would need another form of each, in each language."""
+
+
 class ChoiceFilter(admin.SimpleListFilter):
     """A filter whose choices are conditions."""
 
+    template = TEMPLATE
     choices_of: Callable[[], Choices]
     least_choices = 1
     """With fewer choices it is shown only while it is used."""
@@ -207,6 +212,8 @@ def empty_filter(field: str, heading: Text, empty: Text, filled: Text) -> type[C
 
 class DateFilter(admin.DateFieldListFilter):
     """Django's filter by a date, under the name that the column has in a list."""
+
+    template = TEMPLATE
 
     def __init__(self, field: Any, *args: Any, **kwargs: Any) -> None:
         """Take the name of the column."""
