@@ -59,6 +59,17 @@ def test_all_projects_of_its_address_are_served(served: dict[str, list[Any]]) ->
     ]
 
 
+def test_options_are_for_each_project(served: dict[str, list[Any]]) -> None:
+    """Live payments of the first one alone would leave those of the others in review."""
+    run("--", "--live", "--vat-payer", "seller")
+    chosen = command_line.parser_for({}).parse_args(served["arguments"])
+    projects = command_line.projects_of(chosen, served["others"])
+    assert [(each.project_id, each.live, each.vat_payer) for each in projects] == [
+        ("my-shop", True, "seller"),
+        ("my-shop-eu", True, "seller"),
+    ]
+
+
 def test_one_project_may_be_chosen(served: dict[str, list[Any]]) -> None:
     """Then it is the only one."""
     run("--project", "eu")

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from checkout_integration.protocol.vocabulary import VatPayer, WebhookMode
@@ -87,7 +88,7 @@ def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, others: Sequence[SandboxProject] = ()) -> int:
-    """Serve until interrupted; returns the exit code. ``others`` are served beside the project of the options."""
+    """Serve until interrupted; returns the exit code. ``others`` are served beside the project of the options, as it is."""
     parser = parser_for(os.environ)
     chosen = parser.parse_args(arguments)
     try:
@@ -102,7 +103,7 @@ def main(arguments: Sequence[str] | None = None, others: Sequence[SandboxProject
 
 
 def _serve(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> None:
-    projects = read_projects(chosen.projects) if chosen.projects else [_project_of(chosen), *others]
+    projects = projects_of(chosen, others)
     with (
         Sandbox(projects, state=chosen.state or None, profile=chosen.profile) as sandbox,
         SandboxServer(
@@ -119,6 +120,18 @@ def _serve(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> None
         if not chosen.quiet:
             sandbox.log.subscribe(lambda exchange: print(exchange.line, flush=True))
         ended.wait()
+
+
+def projects_of(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> Sequence[SandboxProject]:
+    """Return the projects to serve: those of the file, or one by the options, with the others like it."""
+    if chosen.projects:
+        return read_projects(chosen.projects)
+    own = _project_of(chosen)
+    beside = [
+        replace(own, project_id=each.project_id, secret_key=each.secret_key, webhook_url=each.webhook_url)
+        for each in others
+    ]
+    return [own, *beside]
 
 
 def _project_of(chosen: argparse.Namespace) -> SandboxProject:

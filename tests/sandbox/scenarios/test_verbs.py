@@ -86,6 +86,9 @@ def test_a_setting_of_the_project_is_changed(service: Service, capsys: pytest.Ca
     assert do(service, "test", "existing_user", "external_id=ada") == DONE
     assert events(service) == [Event.USER_VALIDATE, Event.PAYMENT_SUCCESS, Event.USER_VALIDATE]
     assert do(service, "set", "mode=default") == DONE
+    capsys.readouterr()
+    assert do(service, "set", "secret_key=sandbox_of_next_year") == DONE
+    assert capsys.readouterr().out == "secret_key: changed\n"
     assert do(service, "set", "colour=red") == NOT_DONE
 
 
