@@ -75,6 +75,21 @@ def test_it_names_the_customer(
         assert words in html, words
 
 
+@pytest.mark.parametrize("decision", ["accept", "restore"])
+def test_it_names_other_orders_of_the_customer_that_were_charged_back(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening, decision: str
+) -> None:
+    """Whoever decides about money is told; the order itself is not among them."""
+    order, words = (
+        ready(checkout_deliver, listen, decision),
+        "Other orders of the customer that were charged back",
+    )
+    assert words not in text(admin_client, order, decision)
+    disputed = rows.make_order(user=order.user, status="chargeback")
+    html = text(admin_client, order, decision)
+    assert words in html and disputed.order_id in html
+
+
 def test_the_e_mail_is_where_the_receipt_went(
     admin_client: Client, checkout_deliver: Deliver, listen: Listening
 ) -> None:

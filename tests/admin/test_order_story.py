@@ -287,8 +287,33 @@ def test_money_is_given_back_at_the_service(admin_client: Client, settings: Any)
     assert "Revoke the goods" in group and where.format(order) in group
     note = html.partition("paid for the same product in another order too")[2].partition("</p>")[0]
     assert f"(9.99{SPACE}USD, paid). {where.format(second)}" in note
+    assert "perhaps one of them is too many" in html and "Nothing to do." not in html
     gone = rows.make_order(status="chargeback")
     assert "Money is given back" not in page_of(admin_client, gone)
+
+
+@pytest.mark.parametrize("hours", [0, 9])
+def test_a_time_that_the_service_has_not_said_is_not_that_of_the_payment(
+    admin_client: Client, hours: int
+) -> None:
+    """What the list has shown hours later is paid at an unknown time; what was notified at once is not."""
+    ordered = datetime.now(UTC) - timedelta(hours=hours)
+    order = rows.make_order(created_at=ordered, facts={"slots": {}})
+    Transition.objects.create(order=order, from_status="created", to_status="processed", source="list")
+    unknown = "the service has not said when it was paid"
+    assert (unknown in page_of(admin_client, order)) is bool(hours)
+
+
+def test_a_refund_says_of_how_much_it_is_a_part(admin_client: Client) -> None:
+    """In the list, where the order is a link; all of it needs no such words."""
+    part, whole = rows.make_order(amount="9.99"), rows.make_order(amount="9.99")
+    rows.make_refund(part, amount="1.00", currency="USD")
+    rows.make_refund(whole, amount="9.99", currency="USD")
+    page = admin_client.get("/admin/checkout_integration/refund/").text.replace(SPACE, " ")
+    assert page.count("1.00 USD of 9.99 USD") == 1 and " of 9.99 USD" not in page.replace(
+        "1.00 USD of 9.99 USD", ""
+    )
+    assert f'<a href="{page_address("order", part)}">' in page
 
 
 def test_a_renewal_is_no_second_payment(admin_client: Client) -> None:

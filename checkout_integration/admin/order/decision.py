@@ -18,6 +18,7 @@ from checkout_integration.admin.order.sold import items_of, paid_at, product_tit
 from checkout_integration.admin.screens.customers import about_customer
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import VERDICTS, Text, label_of, order_label
+from checkout_integration.admin.site.read_only import NEWEST
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     FieldGroup,
@@ -34,6 +35,7 @@ from checkout_integration.flows.ledger import ChangePreview, state_of
 from checkout_integration.flows.outbox import receivers_of
 from checkout_integration.models import Grant, Incident, Order, ReceiverRun, Transition
 from checkout_integration.policy.verdict import VerdictStatus
+from checkout_integration.protocol.vocabulary import OrderStatus
 
 MOST_GRANTS: Final = 20
 
@@ -52,13 +54,27 @@ def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
                 (_("product"), product_title(order, items_of(order)) or _("unknown")),
                 (_("paid"), _paid_beside_expected(order)),
                 (_("when paid"), _when_paid(order)),
-                (_("refunds and disputes"), lines(losses) if losses else _("none known")),
+                (_("refunds and disputes of this payment"), lines(losses) if losses else _("none known")),
                 (_("status"), states),
                 (_("why"), lines([str(each) for each in dict.fromkeys(why) if each])),
             ],
         ),
         about_customer(order, viewer),
+        *_other_disputes(order, viewer),
     ]
+
+
+def _other_disputes(order: Order, viewer: Viewer) -> Iterator[FieldGroup]:
+    """Yield the customer's other orders that were charged back, the newest ones, where there are any."""
+    if order.user_id is None:
+        return
+    disputed = Order.objects.filter(user=order.user_id, status=OrderStatus.CHARGEBACK).exclude(pk=order.pk)
+    rows = [
+        (moment(each.created_at), viewer.link(Order, each.pk, each))
+        for each in disputed.order_by("-pk")[:NEWEST]
+    ]
+    if rows:
+        yield field_group(_("Other orders of the customer that were charged back"), rows)
 
 
 def _when_paid(order: Order) -> Value:

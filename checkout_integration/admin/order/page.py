@@ -182,7 +182,10 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = history_of(order)
-    sentence, suggested = _what_to_do(order, state, reversals, messages, runs, incidents)
+    twice = list(_paid_again(order, viewer))
+    sentence, suggested = _what_to_do(
+        order, state, reversals, messages, runs, incidents, paid_again=bool(twice)
+    )
     return Page(
         headline=[_what_and_when(order, items, viewer), sentence],
         suggested=suggested,
@@ -194,7 +197,7 @@ def order_page(order: Order, viewer: Viewer) -> Page:
             badge(label_of(VERDICTS, order.verdict)),
             *([badge(BLOCKED)] if order.user and order.user.blocked_at else []),
         ],
-        notes=[*_note_of_staff(history), *_paid_again(order, viewer)],
+        notes=[*_note_of_staff(history), *twice],
         summary=[
             product_summary(order, items),
             buyer_summary(order, viewer),
@@ -235,11 +238,14 @@ def _what_to_do(
     messages: Sequence[OutboxMessage],
     runs: Sequence[ReceiverRun],
     incidents: Sequence[Incident],
+    *,
+    paid_again: bool,
 ) -> tuple[Value, Sequence[str]]:
     """Return in one sentence what somebody has to do, and since when; mostly nothing. And the buttons that do it."""
     since = _("{} Since {}.")
     if order.verdict == VerdictStatus.REVIEW and state.stands:
-        text = format_html(_("Somebody has to decide: {}"), reason_sentence(order.verdict_reason))
+        decide = _("Somebody has to decide: {} What is not accepted, refund at the service.")
+        text = format_html(decide, reason_sentence(order.verdict_reason))
         return format_html(since, text, moment(order.recorded_at)), ("accept",) if order.checkout else (
             "bind",
         )
@@ -264,6 +270,8 @@ def _what_to_do(
                 "Accepted without a checkout: the shop's code may have delivered nothing. Look, and deliver by hand."
             )
         )
+    elif paid_again and state.stands:
+        lines.append(_("Look at the customer's other order below: perhaps one of them is too many."))
     elif not any(run.state in UNFINISHED for run in runs):
         lines.append(_("Nothing to do."))
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("check",)

@@ -152,6 +152,8 @@ def _transitions(
             details.append(format_html(_("the goods were a gift for {}"), recipient))
         if at and abs(transition.recorded_at - at) > LATER:
             details.insert(0, format_html(_("learned here {}"), moment(transition.recorded_at)))
+        elif moved and at is None and status == OrderStatus.PROCESSED and _is_late(order, transition):
+            details.insert(0, _("learned here at this time: the service has not said when it was paid"))
         yield Moment(
             at=at or transition.recorded_at,
             rank=1,
@@ -162,6 +164,11 @@ def _transitions(
             details=[detail for detail in details if detail],
             engine=status == OrderStatus.CREATED and order.created_at is not None and not transition.act,
         )
+
+
+def _is_late(order: Order, transition: Transition) -> bool:
+    """Return whether the app learned of a change long after the order was made, so that its time is not the change's."""
+    return order.created_at is not None and transition.recorded_at - order.created_at > LATER
 
 
 def _what_changed(transition: Transition) -> str:

@@ -83,6 +83,7 @@ class RefundAdmin(CsvAdmin):
     )
     headings = {"refund": _("refund"), "status": _("kind"), "receipt_url": _("receipt")}
     labels = {"status": ORDER_STATUSES}
+    linked = ("order",)
     # A reversal document that waits for its order is a whole Order object, customer included.
     personal_fields = ("receipt_url", "document")
     when_empty = _("No refund yet. In the sandbox, the operator page refunds a paid order.")
@@ -92,8 +93,13 @@ class RefundAdmin(CsvAdmin):
         return str(row)
 
     def amount(self, row: Refund) -> str:
-        """Return the amount that was given back."""
-        return money(row.amount, row.currency)
+        """Return the amount that was given back, and of how much where it is a part."""
+        given, order = money(row.amount, row.currency), row.order
+        if order is None or row.amount is None or order.amount is None or row.currency != order.currency:
+            return given
+        # More than the price is with VAT, which the service has added.
+        paid = {"given": given, "paid": money(order.amount, order.currency)}
+        return str(_("%(given)s of %(paid)s")) % paid if row.amount < order.amount else given
 
     def order(self, row: Refund) -> Order | StateLabel:
         """Return the order, where it is known."""

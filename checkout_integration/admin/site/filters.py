@@ -215,10 +215,12 @@ class DateFilter(admin.DateFieldListFilter):
 
     template = TEMPLATE
 
-    def __init__(self, field: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, field: Any, request: Any, params: Any, model: Any, model_admin: Any, field_path: Any
+    ) -> None:
         """Take the name of the column."""
-        super().__init__(field, *args, **kwargs)
-        self.title = str(FIELD_NAMES[field.name])
+        super().__init__(field, request, params, model, model_admin, field_path)
+        self.title = str(model_admin.headings.get(field.name) or FIELD_NAMES[field.name])
 
 
 def _projects() -> Choices:
