@@ -69,10 +69,8 @@ def _other_disputes(order: Order, viewer: Viewer) -> Iterator[FieldGroup]:
     if order.user_id is None:
         return
     disputed = Order.objects.filter(user=order.user_id, status=OrderStatus.CHARGEBACK).exclude(pk=order.pk)
-    rows = [
-        (moment(each.created_at), viewer.link(Order, each.pk, each))
-        for each in disputed.order_by("-pk")[:NEWEST]
-    ]
+    newest = disputed.only("order_id", "created_at").order_by("-pk")[:NEWEST]
+    rows = [(moment(each.created_at), viewer.link(Order, each.pk, each)) for each in newest]
     if rows:
         yield field_group(_("Other orders of the customer that were charged back"), rows)
 

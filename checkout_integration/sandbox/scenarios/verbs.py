@@ -110,9 +110,8 @@ def _done(
         identifier = project_id or service.control("GET", "project")["project_id"]
         settings = {name: int(value) if str(value).isdecimal() else value for name, value in given.items()}
         changed = service.control("PATCH", f"project/{identifier}", settings)
-        return [
-            ", ".join(f"{name}: {changed.get(name, 'changed')}" for name in settings)
-        ]  # keys are not shown
+        # The answer has no key: that it was changed is all that is said of it.
+        return [", ".join(f"{name}: {changed.get(name, 'changed')}" for name in settings)]
     if verb == "wait":
         if not subject.isdecimal():
             raise ValueError("say how many seconds pass, such as: wait 600")
