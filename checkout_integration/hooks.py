@@ -77,8 +77,9 @@ class CheckoutTerms(TypedDict, total=False):
         metadata: the shop's own text attributes; the checkout's reference is added to them.
         customer: more about the customer (name, e-mail, …); its own ``external_id`` wins over that of the account.
         subject: the shop's own object that is sold, for instance a basket.
-        lasts_days: days for which each payment lasts, with the grace that the shop gives; ownership ends after them unless
-            another payment, such as a renewal, comes. Left out: it lasts for ever.
+        lasts_days: days for which each payment lasts; ownership ends after them unless another payment, such as a renewal,
+            comes. Left out: it lasts for ever.
+        grace_days: days for which it is owned after those, so that a renewal may come late; 0 where it is left out.
         recipient: the shop's account that gets the goods as a gift; without one, and for the buyer's own account, it is no
             gift. The service is not told of it.
         request: the current request, from which return addresses are built where DYNAMIC_URLS is on.
@@ -105,6 +106,7 @@ class CheckoutTerms(TypedDict, total=False):
     subject: Model | None
     recipient: AbstractBaseUser | None
     lasts_days: int | None
+    grace_days: int
     request: HttpRequest | None
     url_success: str
     url_fail: str

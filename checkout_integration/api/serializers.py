@@ -51,6 +51,7 @@ class CheckoutSerializer(serializers.ModelSerializer[Checkout]):
             "description",
             "gift",
             "lasts_days",
+            "paid_until",
             "owned_until",
             "test",
             "payment_form_url",
@@ -141,6 +142,7 @@ class OwnedSerializer(serializers.ModelSerializer[Checkout]):
     products = serializers.ListField(child=serializers.CharField(), read_only=True)
     virtual_currency_amount = AmountField()
     subject = serializers.SerializerMethodField()
+    ended = serializers.BooleanField(source="has_ended", read_only=True)
 
     class Meta:
         model = Checkout
@@ -154,7 +156,9 @@ class OwnedSerializer(serializers.ModelSerializer[Checkout]):
             "gift",
             "test",
             "paid_at",
+            "paid_until",
             "owned_until",
+            "ended",
         ]
         read_only_fields = fields
 

@@ -169,13 +169,18 @@ class Checkout(Attributed):
     lasts_days: Column[int | None] = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        help_text=_("Days for which each payment lasts, grace included; without them it lasts for ever."),
+        help_text=_("Days for which each payment lasts; without them it lasts for ever."),
+    )
+    grace_days: Column[int] = models.PositiveSmallIntegerField(
+        default=0, help_text=_("Days for which it is owned after them, so that a renewal may come late.")
     )
     owned_until: Column[datetime | None] = InstantField(
         null=True,
         blank=True,
         editable=False,
-        help_text=_("Until when it is owned by the payments that stand, where they last for some days."),
+        help_text=_(
+            "Until when it is owned by the payments that stand, grace included, where they last for some days."
+        ),
     )
     refreshed_at: Column[datetime | None] = InstantField(
         null=True,
@@ -280,9 +285,14 @@ class Checkout(Attributed):
         return self.owned_until is not None and self.owned_until <= datetime.now(UTC)
 
     @property
+    def paid_until(self) -> datetime | None:
+        """Until when it is paid: `owned_until` without the grace. None where that is None."""
+        return self.owned_until and self.owned_until - timedelta(days=self.grace_days)
+
+    @property
     def renewed_at(self) -> datetime | None:
         """When the last payment that stands was made, of a checkout whose payments last for some days."""
-        return self.owned_until and self.owned_until - timedelta(days=self.lasts_days or 0)
+        return self.paid_until and self.paid_until - timedelta(days=self.lasts_days or 0)
 
     @property
     def owner_id(self) -> Any:

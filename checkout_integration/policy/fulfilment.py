@@ -192,8 +192,8 @@ def grant_changes(
     return GrantChanges(payers=payers, closed=closed, opened=tuple(opened))
 
 
-def owned_until(payments: Iterable[Payment], days: int | None) -> datetime | None:
-    """Return the end of what is paid for: so many days after the last payment that stands and pays.
+def owned_until(payments: Iterable[Payment], days: int | None, grace: int = 0) -> datetime | None:
+    """Return the end of what is paid for, and of the grace: so many days after the last payment that stands and pays.
 
     None for a checkout without an end, for one without such a payment, and where the time of one cannot be read: then nobody
     loses what was paid for.
@@ -202,4 +202,4 @@ def owned_until(payments: Iterable[Payment], days: int | None) -> datetime | Non
     if not days or not moments or BEHIND_ALL_TIMES in moments:
         return None
     last = parse_moment(max(moments))
-    return last and last + timedelta(days=days)
+    return last and last + timedelta(days=days + grace)

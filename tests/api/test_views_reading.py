@@ -59,6 +59,7 @@ def test_a_checkout_as_its_buyer_sees_it(api: APIClient, buyer: User) -> None:
         "description": "500 gems",
         "gift": False,
         "lasts_days": None,
+        "paid_until": None,
         "owned_until": None,
         "test": True,
         "payment_form_url": "https://service.example.com/form/?order_id=o-1",

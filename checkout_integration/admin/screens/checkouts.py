@@ -187,7 +187,10 @@ class CheckoutAdmin(ButtonAdmin):
     page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
         (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
-        (gettext_lazy("Agreement"), {"fields": ("lasts_days", "renewed_at", "owned_until")}),
+        (
+            gettext_lazy("Agreement"),
+            {"fields": ("lasts_days", "grace_days", "renewed_at", "paid_until", "owned_until")},
+        ),
         (
             gettext_lazy("Payment form"),
             {"fields": ("payment_form", "payment_form_url", "order_id", "abandoned")},
@@ -225,7 +228,9 @@ class CheckoutAdmin(ButtonAdmin):
         "gift_for": gettext_lazy("a gift for"),
         "lasts_days": gettext_lazy("days that a payment lasts"),
         "renewed_at": gettext_lazy("last payment"),
-        "owned_until": gettext_lazy("paid until"),
+        "grace_days": gettext_lazy("days of grace"),
+        "paid_until": gettext_lazy("paid until"),
+        "owned_until": gettext_lazy("owned until"),
         "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
         "payment_form": gettext_lazy("payment form"),

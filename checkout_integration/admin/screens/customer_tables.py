@@ -154,12 +154,13 @@ def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
             viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),
             moment(each.paid_at),
             moment(each.renewed_at),
+            moment(each.paid_until),
             moment(each.owned_until),
             _("ended") if each.has_ended or each.status != Checkout.Status.PAID else _("lasts"),
         ]
         for each in own[:NEWEST]
     ]
-    columns = [_("agreement"), _("since"), _("last payment"), _("paid until"), _("state")]
+    columns = [_("agreement"), _("since"), _("last payment"), _("paid until"), _("owned until"), _("state")]
     return Table(_("Agreements"), columns, rows)
 
 

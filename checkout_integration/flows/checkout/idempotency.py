@@ -116,6 +116,7 @@ def _terms(checkout: Checkout) -> tuple[str, ...]:
         str(checkout.subject_id or ""),
         str(checkout.recipient_id or ""),
         str(checkout.lasts_days or ""),
+        str(checkout.grace_days or ""),
     )
 
 

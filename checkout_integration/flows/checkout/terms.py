@@ -51,6 +51,7 @@ class Terms:
     subject: models.Model | None = None
     recipient: AbstractBaseUser | None = None
     lasts_days: int | None = None
+    grace_days: int = 0
     request: HttpRequest | None = None
     url_success: str = ""
     url_fail: str = ""
@@ -78,6 +79,7 @@ class Terms:
             metadata=self.metadata or {},
             user_id=self.user.pk if self.user is not None else None,
             lasts_days=self.lasts_days,
+            grace_days=self.grace_days,
             gift=self._recipient_id is not None,
             recipient_id=self._recipient_id,
             **(self.attribution.columns if self.attribution else {}),
@@ -233,6 +235,13 @@ class Terms:
             yield (
                 "lasts_days",
                 f"must be a whole number of days from 1 to {MOST_DAYS}; leave it out for no end",
+            )
+        if type(self.grace_days) is not int or not 0 <= self.grace_days <= (
+            MOST_DAYS if self.lasts_days else 0
+        ):
+            yield (
+                "grace_days",
+                f"must be a whole number of days from 0 to {MOST_DAYS}; without lasts_days there is no grace",
             )
         if self.recipient is not None and not isinstance(self.recipient, get_user_model()):
             yield "recipient", "is no account of this shop; look it up, and leave it out where there is none"

@@ -264,7 +264,7 @@ def _move_checkout(
     settlement: Settlement, checkout: Checkout, fulfilment: Fulfilment, payments: Sequence[Payment]
 ) -> None:
     payer = settlement.orders.get(fulfilment.payer)
-    until = owned_until(payments, checkout.lasts_days)
+    until = owned_until(payments, checkout.lasts_days, checkout.grace_days)
     settlement.after = (fulfilment.status.value, payer.row if payer else None, until)
     if payer is not None and checkout.paid_at is None:
         checkout.paid_at = datetime.now(UTC)

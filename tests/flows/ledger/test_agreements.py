@@ -146,6 +146,34 @@ def test_a_gift_ends_for_its_recipient(checkout_deliver: Deliver, ada: User) -> 
     assert (owns_after(ben, 30), owns_after(ben, 32), owns_after(ada, 30)) == (True, False, False)
 
 
+def test_it_is_paid_until_the_grace_begins(checkout_deliver: Deliver, ada: User) -> None:
+    """It is owned for the days of grace after that, and each renewal is counted from its own payment."""
+    sold: Checkout = CheckoutFactory(
+        user=ada, type="product", products=["pass"], lasts_days=MONTH, grace_days=3
+    )
+    for name, day in (("first", 0), ("second", 33)):
+        checkout_deliver(success(sold, name, day))
+        assert [owns_after(ada, day + days) for days in (30.9, 33.9, 34)] == [True, True, False]
+        sold.refresh_from_db()
+        assert (sold.paid_until, sold.owned_until, sold.renewed_at) == (
+            after(day + 31),
+            after(day + 34),
+            after(day),
+        )
+
+
+@pytest.mark.parametrize(
+    ("days", "grace"), [(31, -1), (31, 3651), (31, "2"), (31, 2.0), (31, None), (None, 2)]
+)
+def test_grace_is_whole_and_of_something_that_ends(
+    checkout_sandbox: Sandbox, ada: User, days: Any, grace: Any
+) -> None:
+    """Anything else is refused before anything is stored."""
+    with pytest.raises(CreationError, match="grace_days"):
+        flows.create_checkout(user=ada, amount=Decimal(9), currency="USD", lasts_days=days, grace_days=grace)
+    assert not Checkout.objects.exists()
+
+
 @pytest.mark.parametrize("days", [0, -1, 3651, "31", 31.0, True])
 def test_days_are_whole(checkout_sandbox: Sandbox, ada: User, days: Any) -> None:
     """Anything else is refused before anything is stored."""
@@ -155,12 +183,13 @@ def test_days_are_whole(checkout_sandbox: Sandbox, ada: User, days: Any) -> None
 
 
 def test_other_days_are_another_purchase(checkout_sandbox: Sandbox, ada: User) -> None:
-    """A month and a year within a second."""
+    """A month, a year, and a month with another grace, within a second."""
     sold = [
-        flows.create_checkout(user=ada, amount=Decimal(9), currency="USD", lasts_days=days)
-        for days in (31, 366, 31)
+        flows.create_checkout(user=ada, amount=Decimal(9), currency="USD", lasts_days=days, grace_days=grace)
+        for days, grace in ((31, 0), (366, 0), (31, 0), (31, 2))
     ]
-    assert [each.lasts_days for each in sold] == [31, 366, 31] and sold[0] == sold[2] != sold[1]
+    assert [each.lasts_days for each in sold] == [31, 366, 31, 31]
+    assert sold[0] == sold[2] and len({each.pk for each in sold}) == 3
 
 
 def payments(*stands: bool, days: tuple[int, ...]) -> list[Payment]:
