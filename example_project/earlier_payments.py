@@ -68,7 +68,7 @@ class _Orders:
             "project": self._project.project_id,
             "type": sale.kind,
             "description": sale.described(sale.slug),
-            "user": {"external_id": str(player.key), "email": player.email},
+            "user": {"email": player.email} | ({} if player.is_guest else {"external_id": str(player.key)}),
         }
         if sale.end is not End.WITHOUT_CHECKOUT:
             document["metadata"] = {"checkout_reference": sale.reference}

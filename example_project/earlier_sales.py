@@ -20,6 +20,8 @@ from example_project.catalogue import GOODS
 NUMBER: Final = 2000
 DAYS: Final = 90
 PLAYERS: Final = 400
+GUESTS: Final = 2
+"""So many of them, the last ones, buy without an account."""
 _SEED: Final = 20_260
 RETIRED: Final = "paper-moon"
 """The service still sells it, and the shop has forgotten it: whoever paid for it has nothing."""
@@ -78,6 +80,11 @@ class Player:
     def key(self) -> int:
         """The primary key of the account, which the shop sends as ``external_id``; far from those of new accounts."""
         return 1_000_000 + self.number
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether they buy without an account, so that the shop sends no ``external_id``."""
+        return self.number > PLAYERS - GUESTS
 
     @property
     def username(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse, HttpResponseRedirect, JsonResponse
 
 from checkout_integration import dispatch
 from checkout_integration.flows.monitoring import write_refused
@@ -35,6 +35,10 @@ class DispatchingResponse(HttpResponse):
             dispatch.dispatch_due(self.notification)
         finally:
             super().close()
+
+
+class DispatchingRedirect(DispatchingResponse, HttpResponseRedirect):
+    """The same, which leads on."""
 
 
 class JsonDispatchingResponse(DispatchingResponse, JsonResponse):

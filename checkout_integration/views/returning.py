@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import Http404, HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext
@@ -35,7 +34,7 @@ from checkout_integration.flows.checkout import (
 )
 from checkout_integration.models import Checkout, Order
 from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.views.dispatching import JsonDispatchingResponse
+from checkout_integration.views.dispatching import DispatchingRedirect, JsonDispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
 
 AnyView: TypeAlias = Callable[..., HttpResponseBase]
@@ -136,7 +135,7 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
         """Claim it, and show the same page again, which says whose it is."""
         assert request.user.is_authenticated  # the mixin has seen to it
         claim(_checkout(self.kwargs["signed"]), request.user)
-        return redirect(request.path)
+        return DispatchingRedirect(request.path)  # receivers may have waited for it
 
 
 @without_referrer

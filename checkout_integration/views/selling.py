@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.mixins import AccessMixin
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -23,14 +24,24 @@ from checkout_integration.views.transactions import outside_transactions
 logger = logging.getLogger("checkout_integration.selling")
 
 
-@method_decorator((never_cache, outside_transactions), name="dispatch")
-class SellMixin(LoginRequiredMixin, View):
+# Who may buy is decided by `dispatch`; Django's own middleware would send guests away before.
+@method_decorator((never_cache, login_not_required, outside_transactions), name="dispatch")
+class SellMixin(AccessMixin, View):
     """Sell by POST to the account that is logged in, and lead the customer to the form: override `get_terms`.
 
-    It works with ATOMIC_REQUESTS, and a double click sells once. Its form needs Django's ``{% csrf_token %}``.
+    It works with ATOMIC_REQUESTS, and a double click sells once (of a guest, if the terms have an ``idempotency_key``). Its
+    form needs Django's ``{% csrf_token %}``.
     """
 
     http_method_names = ["post", "options"]
+    guests = False
+    """Whether it sells to whoever is not logged in, too."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Send a guest to LOGIN_URL, unless it sells to guests."""
+        if not self.guests and not request.user.is_authenticated:
+            return self.handle_no_permission()
+        return super().dispatch(request, *args, **kwargs)
 
     def get_terms(self) -> CheckoutTerms:
         """Return what is sold: arguments of ``flows.create_checkout``. Never take a price from the request: look it up."""

@@ -37,6 +37,7 @@ class Journeys:
             "buy a game key": self.buy_key,
             "buy a virtual item": lambda: self.buy("ember-cloak", "Cloak of Embers"),
             "give a gift, and refund it": self.give,
+            "buy as a guest, and claim it": self.claim,
             "pay by token": self.pay_by_token,
             "user.validate approved": self.validated,
             "user.validate refused": self.refused,
@@ -89,6 +90,20 @@ class Journeys:
         gone = InventoryItem.objects.filter(checkout=checkout).exclude(taken_back_at=None)
         await_value("the item is taken back", gone.first)
         return f"{FRIEND.username} owned it until the refund"
+
+    def claim(self) -> str:
+        """Buy without an account: the goods wait, until the guest logs in and adds the purchase to the account."""
+        guest = Visitor(self._places)
+        paid = guest.come_back(guest.pay(guest.buy("tin-raven")))
+        paid = guest.read_until(paid, "once you have added it to your account")
+        checkout = Checkout.objects.latest("pk")
+        expect("the buyer's account", checkout.user, None)
+        guest.log_in(FRIEND)
+        question = guest.follow(paid, "Add it to your account")
+        done = guest.submit(question, question.url)
+        expect("the page after it", "Tin raven belongs to your account" in done.text, True)
+        expect("the owner", self._await_item(checkout).owner.username, FRIEND.username)
+        return f"it waited for {FRIEND.username}, who has it now"
 
     def pay_by_token(self) -> str:
         """Pay by a payment token: the form creates the order, which is bound to the checkout by its reference."""

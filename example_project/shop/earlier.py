@@ -26,6 +26,7 @@ def fill() -> None:
             last_name=player.last_name,
         )
         for player in players()
+        if not player.is_guest
     )
     until = present()
     _open_checkouts(list(sales(until)))
@@ -52,8 +53,8 @@ def _checkout(sale: Sale, product: Product | None) -> Checkout:
         products=[] if sale.kind == Product.Kind.GEMS else [sale.slug],
         description=sale.described(product.name if product else "Paper moon"),
         test=settings.CHECKOUT_INTEGRATION["ACCEPT_TEST_PAYMENTS"],
-        user_id=sale.player.key,
-        identity=identity_here(str(sale.player.key)),
+        user_id=None if sale.player.is_guest else sale.player.key,
+        identity="" if sale.player.is_guest else identity_here(str(sale.player.key)),
         status=Checkout.Status.UNKNOWN,
         # Few, or health would ask why no renewals come.
         lasts_days=LASTING.get(sale.slug) if sale.player.number % 20 == 0 else None,

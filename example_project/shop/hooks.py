@@ -11,8 +11,8 @@ class ShopHooks(Hooks):
     """The shop's answers to the service."""
 
     def validate_user(self, user: User) -> bool | Refusal:
-        """Let our own players pay. The ``external_id`` is the account's key, as ``create_checkout`` sent it."""
+        """Let guests and our own players pay. The ``external_id`` is the account's key, as ``create_checkout`` sent it."""
         account = flows.account_of(user)
-        if account is not None and account.is_active:
+        if not user.external_id or (account is not None and account.is_active):
             return True
         return Refusal(message="This player is not known at Brightwick Games.")

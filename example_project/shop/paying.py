@@ -38,7 +38,9 @@ TOKENS = "payment_tokens"
 
 
 class Buy(SellMixin):
-    """Sell a product: lead to the form, or to the page of the chosen way."""
+    """Sell a product: lead to the form, or to the page of the chosen way. A guest may add it to an account later."""
+
+    guests = True
 
     @cached_property
     def product(self) -> Product:
@@ -70,14 +72,15 @@ class Buy(SellMixin):
     def get_terms(self) -> CheckoutTerms:
         """Return what is sold, the same for every way; the price is the shop's."""
         product, buyer = self.product, self.request.user
-        assert isinstance(buyer, User)  # `SellMixin` lets nobody else in
+        known = isinstance(buyer, User)
         return {
             "type": OrderType(product.kind),
             "amount": product.price,
             "currency": product.currency,
             "products": [] if product.kind == Product.Kind.GEMS else [product.slug],
             "description": product.name,
-            "customer": Customer(name=buyer.get_full_name(), email=buyer.email),
+            "customer": Customer(name=buyer.get_full_name(), email=buyer.email) if known else None,
+            "idempotency_key": "" if known else self.request.POST.get("once", ""),
             "subject": product,
             "lasts_days": LASTING.get(product.slug),
             "recipient": self.recipient,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -18,8 +20,9 @@ def shop(request: HttpRequest) -> HttpResponse:
 
 
 def product(request: HttpRequest, slug: str) -> HttpResponse:
-    """One product."""
-    shown = {"product": get_object_or_404(Product, slug=slug), "ways": WAYS}
+    """One product. The key tells a guest's double click from a second purchase."""
+    product = get_object_or_404(Product, slug=slug)
+    shown = {"product": product, "ways": WAYS, "once": secrets.token_urlsafe()}
     return render(request, "shop/product.html", shown)
 
 

@@ -18,6 +18,7 @@ JOURNEYS = {
     "buy a game key",
     "buy a virtual item",
     "give a gift, and refund it",
+    "buy as a guest, and claim it",
     "pay by token",
     "user.validate approved",
     "user.validate refused",

@@ -38,6 +38,12 @@ class BuyForNothing(SellMixin):
         return {"amount": Decimal(0), "currency": "USD"}
 
 
+class BuyAsGuest(Buy):
+    """Sells to everybody."""
+
+    guests = True
+
+
 class BuyNothing(SellMixin):
     """Forgot to say what it sells."""
 
@@ -47,6 +53,7 @@ urlpatterns = [
     path("buy/", Buy.as_view()),
     path("buy-for-nothing/", BuyForNothing.as_view()),
     path("buy-nothing/", BuyNothing.as_view()),
+    path("buy-as-guest/", BuyAsGuest.as_view()),
 ]
 
 
@@ -90,6 +97,25 @@ def test_who_is_not_logged_in_buys_nothing(client: Client, checkout_sandbox: San
     response = client.post("/buy/")
     assert response.status_code == 302 and response["Location"].startswith("/accounts/login/")
     assert not Checkout.objects.exists()
+
+
+@pytest.mark.parametrize("guarded", [False, True])
+def test_guests_buy_where_the_shop_says_so(
+    client: Client, checkout_sandbox: Sandbox, settings: Any, guarded: bool
+) -> None:
+    """Also where Django's middleware asks everybody to log in; whoever is logged in buys with their account."""
+    if guarded:
+        settings.MIDDLEWARE = [
+            *settings.MIDDLEWARE,
+            "django.contrib.auth.middleware.LoginRequiredMiddleware",
+        ]
+    assert client.post("/buy-as-guest/")["Location"] == Checkout.objects.get().payment_form_url
+    assert Checkout.objects.get().user is None
+    assert client.post("/buy/")["Location"].startswith("/accounts/login/")
+    ada = User.objects.create_user("ada")
+    client.force_login(ada)
+    client.post("/buy-as-guest/")
+    assert Checkout.objects.get(user=ada).status == "open"
 
 
 def test_looking_buys_nothing(buyer: Client, checkout_sandbox: Sandbox) -> None:

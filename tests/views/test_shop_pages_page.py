@@ -61,7 +61,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     ]
     vars(addresses)["urlpatterns"] = [
         *pages,
-        path("hat/", vars(made["shop.guests"])["buy_hat"]),
+        path("hat/", vars(made["shop.guests"])["BuyHat"].as_view()),
         path("inventory/", lambda request: HttpResponse(), name="inventory"),
         *others,
     ]
@@ -98,10 +98,11 @@ def test_the_view_sells(
 
 
 def test_a_guest_buys(client: Client, checkout_sandbox: Sandbox, shop: dict[str, ModuleType]) -> None:
-    """By POST, without a session; where the service is away, a page says so."""
-    response = client.post("/hat/")
+    """By POST, without a session, with a key of the page once; where the service is away, a page says so."""
+    forms = [client.post("/hat/", {"once": "k2VtW0a9"})["Location"] for _ in range(2)]
     checkout = Checkout.objects.get()
-    assert (response["Location"], checkout.user) == (checkout.payment_form_url, None)
+    assert (forms, checkout.user) == ([checkout.payment_form_url] * 2, None)
+    assert client.post("/hat/", {"once": "another"})["Location"] != forms[0]
     checkout_sandbox.faults.add(Fault(point=FaultPoint.API, kind=FaultKind.SERVER_ERROR))
     assert client.post("/hat/").status_code == 503
 

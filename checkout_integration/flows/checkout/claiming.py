@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.contrib.auth.models import AbstractBaseUser
 
 from checkout_integration.flows.database import record_staff_act, with_retries, write_transaction
+from checkout_integration.flows.outbox import make_postponed_due
 from checkout_integration.models import Checkout, StaffAct
 from checkout_integration.models.actor import Actor
 
@@ -24,11 +25,15 @@ def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
     """Give a guest's paid checkout to an account, which then owns it. Return False where it is not claimable any more.
 
     Call it for the checkout of a signed reference (`checkout_of`), which only the buyer has; never by an e-mail address
-    alone. No receiver runs.
+    alone. Receivers that wait (`RetryLater`) are due at once: they may have waited for an owner. No other runs.
     """
     # RACE: two accounts claim at once, or staff link the guest meanwhile: it is written where it still is nobody's.
-    rows = Checkout.primary.filter(pk=checkout.pk, **UNCLAIMED)
-    return bool(with_retries(lambda: rows.update(user_id=account.pk, claimed_at=datetime.now(UTC))))
+    rows = Checkout.primary.filter(pk=checkout.pk)
+    unclaimed = rows.filter(**UNCLAIMED)
+    claimed = bool(with_retries(lambda: unclaimed.update(user_id=account.pk, claimed_at=datetime.now(UTC))))
+    if claimed:
+        make_postponed_due(rows)
+    return claimed
 
 
 def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:

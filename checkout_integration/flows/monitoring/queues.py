@@ -161,7 +161,10 @@ def staff_queues() -> list[StaffQueue]:
         ),
         (GIVEN_UP, _("failed in the shop's code, given up"), state.failed, runs.filter(state=failed)),
     ):
-        orders[kind.name], since = _orders_of(_first(found, "pk") if count else [])
+        first = found.values_list("pk", "postponed_for")[:MOST_COUNTED] if count else ()
+        orders[kind.name], since = _orders_of(
+            [key for key, postponed in first if not postponed or kind is GIVEN_UP]
+        )
         queues.append(_queue(kind.name, label, count, kind.rows, since))
     orders[PAUSED.name], since = _orders_of(paused)
     label = _("wait for the shop's code, which staff have paused")

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import locked, record_staff_act, with_retries, write_transaction
+from checkout_integration.flows.outbox import make_postponed_due
 from checkout_integration.models import Checkout, CheckoutUser, StaffAct
 from checkout_integration.models.actor import Actor
 
@@ -28,10 +29,14 @@ def link_account(
 ) -> bool:
     """Link a customer to an account of the shop, which then owns what they bought as a guest, and will buy.
 
-    It replaces the previous account. What was bought by an account stays its own. No receiver runs. Return False where
-    nothing changes: it is linked already, or the customer was erased.
+    It replaces the previous account. What was bought by an account stays its own. Receivers that wait (`RetryLater`) for one
+    of these checkouts are due at once; no other runs. Return False where nothing changes: it is linked already, or the
+    customer was erased.
     """
-    return _link(customer, account, StaffAct.Act.LINK, staff, reason)
+    linked = _link(customer, account, StaffAct.Act.LINK, staff, reason)
+    if linked:
+        make_postponed_due(Checkout.primary.filter(orders__user=customer, by_link=True))
+    return linked
 
 
 def unlink_account(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:

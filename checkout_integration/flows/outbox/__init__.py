@@ -42,6 +42,7 @@ from checkout_integration.flows.outbox.replay import (
 from checkout_integration.flows.outbox.replay import make_all_due as make_all_due
 from checkout_integration.flows.outbox.replay import make_due_again as make_due_again
 from checkout_integration.flows.outbox.replay import make_due_now as make_due_now
+from checkout_integration.flows.outbox.replay import make_postponed_due as make_postponed_due
 from checkout_integration.flows.outbox.retrying import next_try as next_try
 from checkout_integration.flows.outbox.running import AT_END as AT_END
 from checkout_integration.flows.outbox.running import DueSummary as DueSummary

@@ -29,7 +29,7 @@ from checkout_integration.flows.outbox.receivers import (
     stored_name,
 )
 from checkout_integration.flows.outbox.undoing import remember
-from checkout_integration.models import OutboxMessage, ReceiverRun, StaffAct
+from checkout_integration.models import Checkout, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
 
@@ -166,6 +166,12 @@ def make_due_now(runs: QuerySet[ReceiverRun]) -> int:
     """
     now = database_now()
     return with_retries(lambda: runs.filter(state=ReceiverRun.State.DUE, due_at__gt=now).update(due_at=now))
+
+
+def make_postponed_due(checkouts: QuerySet[Checkout]) -> int:
+    """Make the runs of these checkouts due now that the shop's code postponed: what they waited for may have come."""
+    lines = [f"checkout {pk}" for pk in checkouts.values_list("pk", flat=True)]
+    return make_due_now(ReceiverRun.primary.filter(line__in=lines, postponed_for__gt=""))
 
 
 def make_due_again(ended: QuerySet[ReceiverRun]) -> int:

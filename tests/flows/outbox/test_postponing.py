@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 import time_machine
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 
 from checkout_integration import flows
 from checkout_integration.flows.monitoring import Severity, health
-from checkout_integration.flows.monitoring.queues import order_queues
+from checkout_integration.flows.monitoring.queues import order_queues, staff_queues
 from checkout_integration.flows.outbox.receivers import record_now
-from checkout_integration.models import FailedAttempt, Grant, Order, ReceiverRun, StaffAct
+from checkout_integration.models import Checkout, FailedAttempt, Grant, Order, ReceiverRun, StaffAct
 from checkout_integration.signals import RetryLater, RetryPlan, checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.flows.shop import Failing, Listening, make_due, notification, owned
 from tests.support.flows.shop import own as give
 
@@ -180,6 +183,19 @@ def test_goods_are_named_that_nobody_waits_for_any_more(checkout_deliver: Delive
         assert Order.objects.filter(order_queues()["not_granted"][1]).count() == 1
 
 
+def test_what_waits_is_no_part_of_what_failed(checkout_deliver: Deliver, listen: Listening) -> None:
+    """The front page's number, customers and money of failures are those of what failed, and of nothing that waits."""
+
+    def fail_the_dear_one(order: Order, **arguments: Any) -> None:
+        raise ValueError if order.amount == Decimal("50.00") else RetryLater(600, CAUSE)
+
+    listen.connect(checkout_paid, fail_the_dear_one, "stock")
+    for amount in (Decimal("50.00"), Decimal("7.00"), Decimal("3.00")):
+        checkout_deliver(order=order_document_for(CheckoutFactory(expected_amount=amount)))
+    queue = next(each for each in staff_queues() if each.name == "receivers_failing")
+    assert (queue.count, queue.customers, queue.money) == (1, 1, {"USD": Decimal("50.00")})
+
+
 def test_staff_end_its_wait(checkout_deliver: Deliver, listen: Listening, admin_user: Any) -> None:
     """The button of a run calls it now."""
     stock = Postponing(seconds=86_400, times=1)
@@ -330,3 +346,36 @@ def test_what_it_asks_is_checked(seconds: float, cause: str) -> None:
     """A wait that is none, or one without a cause, is an error in the receiver."""
     with pytest.raises(ValueError, match="RetryLater needs positive seconds and a cause"):
         RetryLater(seconds, cause)
+
+
+@pytest.mark.parametrize("how", ["claim", "link"])
+def test_an_owner_ends_the_wait(
+    client: Client, checkout_deliver: Deliver, listen: Listening, how: str
+) -> None:
+    """What the shop's code waits for may be the account of a guest: a claim and a link make it due at once, it alone.
+
+    The page of the claim runs it once it is answered, where RUNNER is "request".
+    """
+    stock = Postponing(times=2)
+    listen.connect(checkout_paid, stock, "stock")
+    documents = [
+        {**order_document_for(CheckoutFactory()), "user": UserDocumentFactory(external_id=None)}
+        for _ in range(2)
+    ]
+    for document in documents:
+        checkout_deliver(order=document)
+    checkout = Checkout.objects.get(orders__order_id=documents[0]["id"])
+    ada = User.objects.create_user("ada")
+    if how == "claim":
+        client.force_login(ada)
+        page = reverse(
+            "checkout_integration:claim", args=[flows.checkout.signed_reference(checkout.reference)]
+        )
+        client.post(page)
+    else:
+        customer = checkout.orders.get().user
+        assert customer is not None
+        assert flows.operations.link_account(customer, ada, reason="their receipt")
+        flows.run_due()
+    assert list(ReceiverRun.objects.order_by("pk").values_list("state", flat=True)) == ["done", "due"]
+    assert len(stock.attempts) == 3
