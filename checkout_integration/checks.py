@@ -56,15 +56,20 @@ def on_settings(check: Check) -> Check:
 
     @wraps(check)
     def run(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-        return [] if any(conf.problems(getattr(settings, SETTING, None))) else check()
+        return check() if _are_settings_usable() else []
 
     return run
+
+
+def _are_settings_usable() -> bool:
+    return not any(conf.problems(getattr(settings, SETTING, None)))
 
 
 def on_database(check: Check) -> Check:
     """Run a check with ``check --database`` alone.
 
-    It says nothing where the tables are not made yet, or the database is away: that is not for this check to say.
+    It says nothing where the settings cannot be used, the tables are not made yet, or the database is away: that is not for
+    this check to say.
     """
 
     @wraps(check)
@@ -72,7 +77,7 @@ def on_database(check: Check) -> Check:
         app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
     ) -> list[CheckMessage]:
         try:
-            return check() if state_database() in (databases or ()) else []
+            return check() if state_database() in (databases or ()) and _are_settings_usable() else []
         except DatabaseError:
             return []
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import posixpath
 import re
 import sys
 from pathlib import Path
 from typing import Any, Final
+
+from docutils import nodes
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -30,7 +34,7 @@ html_theme = "furo"
 html_title = project
 html_extra_path = ["site"]
 html_static_path = ["static"]
-html_js_files = ["accessible.js"]
+html_js_files = ["accessible.js", "search.js"]
 html_copy_source = True  # of which llms.txt and llms-full.txt are made
 html_show_sourcelink = False
 html_sourcelink_suffix = ""
@@ -61,6 +65,48 @@ def add_toctrees(app: Any, docname: str, content: list[str]) -> None:
             )
 
 
+ROW: Final = re.compile(r"^\| \[.*?\]\(([\w./-]+)\.md(?:#[\w-]+)?\).*? \| (.+) \|$", re.MULTILINE)
+LISTING: Final = ("Reference", "Inside")
+"""Sections of the first page whose pages answer few questions, although they have every word."""
+ASKED: Final = {
+    "docs/receivers": "stop again replay failed",
+    "docs/desk-handbook": "paid got nothing",
+    "docs/shop-pages": "iframe frame popup window",
+    "docs/tunnel": "laptop localhost notifications",
+    "docs/several-projects": "add second project",
+    "docs/sync": "webhook down outage lost missed",
+    "docs/debugging": "replay shell failed again",
+    "docs/validation": "refused everybody nobody can pay",
+    "docs/sandbox": "try simulate chargeback refund decline",
+    "docs/public": "versions supported python django",
+}
+"""What people ask for in words that the page does not use."""
+
+
+def add_search_words(app: Any, doctree: Any) -> None:
+    """Let the search find a page by its row on the first page, and by `ASKED`."""
+    page = app.env.docname
+    rows = ROW.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+    texts = [text for name, text in rows if posixpath.normpath(f"docs/{name}") == page]
+    words = re.findall(r"[\w-]+", " ".join([*texts, ASKED.get(page, "")]))
+    if words:
+        doctree += nodes.meta("", name="keywords", content=",".join(words))
+
+
+def name_lists(app: Any) -> None:
+    """Tell search.js which pages are lists, or about the inside of the app."""
+    lists = ["CHANGELOG", "CONTRIBUTING"]
+    _, *parts = re.split(
+        r"^## (.+)$", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    for heading, text in zip(parts[::2], parts[1::2], strict=True):
+        if heading in LISTING:
+            lists += [posixpath.normpath(f"docs/{name}") for name, _ in ROW.findall(text)]
+    app.add_js_file(None, body=f"const LISTS = {json.dumps(lists)};")
+
+
 def setup(app: Any) -> None:
-    """Connect what the first page needs."""
+    """Connect what the first page and the search need."""
     app.connect("source-read", add_toctrees)
+    app.connect("doctree-read", add_search_words)
+    app.connect("builder-inited", name_lists)

@@ -244,13 +244,18 @@ def test_the_buckets_are_seconds(measured: Measured, checkout_deliver: Deliver) 
 
 
 def test_the_page_starts_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With both providers; this process has its own already, so the API is given them here alone."""
+    """With both providers, and a port; this process has its own already, so the API is given them here alone."""
     given = list[object]()
     monkeypatch.setattr(metrics, "set_meter_provider", given.append)
     monkeypatch.setattr(trace, "set_tracer_provider", given.append)
     module = ModuleType("telemetry_of_the_host")
     exec(block("docs/metrics.md", "# mysite/telemetry.py"), vars(module))
+    # Its thread serves until the process ends, so a test cannot end it: the port is enough here.
+    ports = list[int]()
+    monkeypatch.setattr(module, "start_http_server", ports.append)
+    monkeypatch.setenv("METRICS_PORT", "9464")
     module.start()
+    assert ports == [9464]
     assert [type(each).__name__ for each in given] == ["MeterProvider", "TracerProvider"]
     for provider in given:
         provider.shutdown()  # type: ignore[attr-defined]

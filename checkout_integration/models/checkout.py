@@ -51,8 +51,8 @@ class CheckoutQuerySet(NearQuerySet["Checkout"]):
         It owns what it bought and did not give away, and what others gave to it (`Checkout.owner`). ``product`` is an
         identifier in ``products``, or the shop's own object, the ``subject``. A payment counts once it is verified or
         accepted. After a refund in full or a chargeback the checkout counts no longer; after a partial refund it does.
-        What was sold for some days counts until they are over (`Checkout.owned_until`). A guest owns nothing, until staff
-        link them to an account: then it owns what they bought.
+        What was sold for some days counts until they are over (`Checkout.owned_until`). A guest owns nothing, until they
+        claim it, or staff link them to an account: then it owns what they bought.
         """
         if account.pk is None:
             return self.none()

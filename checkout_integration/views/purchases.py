@@ -40,7 +40,7 @@ class Purchase:
         receipt_url: where the receipt is.
         receipt_number: its number.
         codes: activation codes of what the account owns.
-        until: until when it is owned, where it was sold for some days; "" for what lasts for ever.
+        until: until when it is paid, where it was sold for some days; "" for what lasts for ever.
         form_url: the hosted form, while it can be paid.
         again_url: where the same can be bought again, once it was cancelled.
 
@@ -110,8 +110,8 @@ class PurchasesMixin(LoginRequiredMixin, MultipleObjectMixin, View):  # type: ig
                 "form_url": form_link(checkout),
                 "again_url": self.get_again_url(checkout) if checkout.status in ENDED else "",
             }
-        if checkout.owned_until is not None and checkout.status == Checkout.Status.PAID:
-            shown["until"] = date_format(localtime(checkout.owned_until), "DATE_FORMAT")
+        if checkout.paid_until is not None and checkout.status == Checkout.Status.PAID:
+            shown["until"] = date_format(localtime(checkout.paid_until), "DATE_FORMAT")
             if checkout.has_ended:
                 shown["state"] = gettext("Ended")
         if is_owner and order and checkout.status == Checkout.Status.PAID:

@@ -203,18 +203,25 @@ def test_a_receiver_that_has_run_is_never_run_again(admin_client: Client) -> Non
 
 
 @pytest.mark.parametrize("state", ["due", "running", "done"])
-def test_a_delivery_that_runs_or_has_run_has_no_button(admin_client: Client, state: str) -> None:
+def test_a_delivery_that_runs_or_has_run_has_no_button(
+    admin_client: Client, settings: Any, state: str
+) -> None:
     """It runs by itself, or would grant twice."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": "worker"}
     run = rows.make_run(rows.make_order(), state=state, finished_at=None, due_at=timezone.now())
     assert "Run this receiver again" not in admin_client.get(page_address("receiverrun", run)).text
 
 
-def test_what_is_due_and_taken_by_nobody_has_the_button(admin_client: Client) -> None:
+@pytest.mark.parametrize(("runner", "ago"), [("request", 0), ("worker", 2)])
+def test_what_is_due_and_taken_by_nobody_has_the_button(
+    admin_client: Client, settings: Any, runner: str, ago: int
+) -> None:
     """With RUNNER "request" it waits for the next notification; the order's page offers it too."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
     long_due: dict[str, Any] = {
         "state": "due",
         "finished_at": None,
-        "due_at": timezone.now() - timedelta(minutes=2),
+        "due_at": timezone.now() - timedelta(minutes=ago),
     }
     run = rows.make_run(rows.make_order(), **long_due)
     assert "Run this receiver again" in admin_client.get(page_address("receiverrun", run)).text

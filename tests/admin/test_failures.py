@@ -58,22 +58,30 @@ def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> N
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"),
+    ("runner", "columns", "words"),
     [
-        ({"due_at": timedelta(hours=1)}, "runs again by itself: look at the error below. Running it before"),
-        ({"due_at": -timedelta(seconds=5)}, "runs again now. Reload this page"),
-        ({"due_at": timedelta(), "state": "running"}, "runs again now. Reload this page"),
-        ({"due_at": -timedelta(hours=1)}, "runs again by itself"),
         (
+            "worker",
+            {"due_at": timedelta(hours=1)},
+            "runs again by itself: look at the error below. Running it before",
+        ),
+        ("worker", {"due_at": -timedelta(seconds=5)}, "runs again now. Reload this page"),
+        ("request", {"due_at": -timedelta(seconds=5)}, "runs again with the next notification"),
+        ("worker", {"due_at": timedelta(), "state": "running"}, "runs again now. Reload this page"),
+        ("request", {"due_at": timedelta(), "state": "running"}, "runs again now. Reload this page"),
+        ("worker", {"due_at": -timedelta(hours=1)}, "runs again by itself"),
+        (
+            "worker",
             {"due_at": -timedelta(hours=1), "state": "failed"},
             "was given up: look at the error below. When it is",
         ),
     ],
 )
 def test_the_order_says_what_becomes_of_the_failure(
-    admin_client: Client, columns: dict[str, Any], words: str
+    admin_client: Client, settings: Any, runner: str, columns: dict[str, Any], words: str
 ) -> None:
-    """Whether it runs again by itself, runs at this moment, or waits for a person."""
+    """Whether it runs again by itself, runs at this moment, or waits for the next notification, or for a person."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
     run = failed_run()
     changes = {**columns, "due_at": datetime.now(UTC) + columns["due_at"]}
     ReceiverRun.objects.filter(pk=run.pk).update(**changes)

@@ -147,7 +147,7 @@ def _with_incident() -> Order:
         (_failed, "was given up: look at the error below. When it is corrected, run it again."),
         (
             lambda: _failed(state="due", due_at=datetime.now(UTC) + timedelta(hours=1), attempts=2),
-            "has failed, and runs again by itself: look at the error below.",
+            "has failed, and runs again with the next notification: look at the error below.",
         ),
         (
             lambda: rows.make_order(status="created", verdict="pending"),

@@ -20,7 +20,7 @@ HOMES = (ROOT / "checkout_integration", ROOT / "example_project")
 """Folders with texts, each with its catalogues in ``locale``: the app, and the example's shop."""
 HEADER = """\
 # Translation of {home} into {language}.
-# `python3 -m tests.languages` adds the texts of the code and makes django.mo of this file; see docs/languages.md.
+# `python3 -m tests.languages` adds the texts of the code and makes django.mo of this file; see CONTRIBUTING.md.
 #"""
 NAMES = {"de": "German", "es": "Spanish"}
 

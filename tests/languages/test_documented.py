@@ -74,7 +74,7 @@ def test_customers_see_the_language_of_their_browser(
 
 def test_the_command_names_what_is_missing(tmp_path: Path) -> None:
     """It changes nothing in a complete catalogue, fills one that lacks a text, and begins one of another language."""
-    assert "tests.languages" in block("docs/languages.md", "$ python3 -m tests.languages")
+    assert "tests.languages" in block("CONTRIBUTING.md", "$ python3 -m tests.languages")
     home = shutil.copytree(HOMES[1], tmp_path / "shop")
     place = Place(home, "de")
     assert place.update() == []

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -372,3 +375,11 @@ def test_an_address_that_is_none(shop: str) -> None:
     """It is refused as a wrong option."""
     with pytest.raises(CommandError, match="is no address of a site"):
         run("--shop", shop)
+
+
+def test_every_name_is_on_the_page() -> None:
+    """docs/reference/commands.md: a line of the doctor is looked up by its name."""
+    source = Path(inspect.getfile(doctor)).read_text(encoding="utf-8")
+    names = set(re.findall(r'(?:\bname=|_wrong\(\s*|\bname = |\bkind = |else )"([a-z_]+)"', source))
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    assert len(names) > 10 and not {name for name in names if f"`{name}`" not in page}

@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 import requests
 import yaml
+from django.http import HttpResponse
+from django.middleware.security import SecurityMiddleware
+from django.test import RequestFactory
 
 from checkout_integration.sandbox import Sandbox, SandboxProject, SandboxServer
 from tests.support.documents import ROOT, block, name_of
@@ -92,6 +95,17 @@ def test_the_containers_are_the_processes_of_the_page(file: str) -> None:
     assert {header["Host"] for header in containers["web"].probes.values()} == {VARIABLES["ALLOWED_HOSTS"]}
 
 
+@pytest.mark.parametrize("file", FILES)
+def test_probes_are_not_led_to_https(file: str, rf: RequestFactory, settings: Any) -> None:
+    """Where everybody else is: who follows there finds nothing, and who does not takes a redirect for a healthy answer."""
+    settings.SECURE_SSL_REDIRECT = True
+    settings.SECURE_REDIRECT_EXEMPT = names_of(SETTINGS)["SECURE_REDIRECT_EXEMPT"]
+    answer = SecurityMiddleware(lambda request: HttpResponse())
+    probes = FILES[file]()["web"].probes
+    assert probes and {answer(rf.get(path)).status_code for path in probes} == {200}
+    assert answer(rf.get("/")).status_code == 301
+
+
 def test_the_variables_are_those_that_the_settings_read() -> None:
     """No more and no fewer, with those of the README's settings."""
     read = set(
@@ -114,14 +128,19 @@ def test_what_compose_waits_for_is_there() -> None:
     assert {"USER": "shop", "NAME": "shop"}.items() <= database_of(SETTINGS).items()
 
 
-def database_of(settings: str) -> dict[str, Any]:
-    """Return the database that the page's settings name."""
+def names_of(settings: str) -> dict[str, Any]:
+    """Return what the page's settings set."""
     names: dict[str, Any] = {"CHECKOUT_INTEGRATION": {}}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in VARIABLES.items():
             patch.setenv(name, value)
         exec(settings, names)
-    return dict(names["DATABASES"]["default"])
+    return names
+
+
+def database_of(settings: str) -> dict[str, Any]:
+    """Return the database that the page's settings name."""
+    return dict(names_of(settings)["DATABASES"]["default"])
 
 
 def test_the_image_starts_what_the_commands_name() -> None:

@@ -174,6 +174,12 @@ def test_a_pass_is_renewed_and_ends(shown: Page, checkout_sandbox: CheckoutSandb
     assert (shop["may_play"](ada), Grant.objects.filter(closed_at=None).count()) == (True, 1)
     with time_machine.travel(datetime.now(UTC) + timedelta(days=34)):
         assert (shop["may_play"](ada), about(checkout)) == (False, "Your pass has ended.")
+    checkout_sandbox.refund(checkout.order_id)
+    flows.run_due()
+    checkout.refresh_from_db()
+    assert (shop["may_play"](ada), about(checkout)) == (False, "Your pass has ended."), (
+        "nothing is paid any more"
+    )
     User.objects.all().delete()
     passes = Noted()
     vars(passes).update(shop)
@@ -227,12 +233,23 @@ def test_the_sandbox_knows_the_acts(commands: str) -> None:
 def test_what_the_old_code_has_delivered_is_not_delivered_again(
     delivered: bool, expected: list[str], shown: Page, checkout_deliver: Deliver
 ) -> None:
-    """docs/moving.md: the receiver asks the old sales; what is new is delivered."""
+    """docs/moving.md: the receivers ask the old sales; what is new is delivered, and each is revoked where it is."""
     wallets, old_sales = Noted(), Noted(delivered=delivered, owns=False)
     shown(block("docs/moving.md", "# shop/receivers.py, after moving"), old_sales=old_sales, wallets=wallets)
     paid(user=User.objects.create_user("ada"), type="product", products=["sword"])
     assert (wallets.names, old_sales.names) == (expected, ["delivered"])
     assert ReceiverRun.objects.get().state == "done"
+    assert flows.operations.revoke_payment(Order.objects.get(), staff=None, reason="sold on")
+    flows.run_due()
+    revoked = (["remove"], []) if expected else ([], ["take_back"])
+    assert (wallets.names, old_sales.names) == (expected + revoked[0], ["delivered"] * 2 + revoked[1])
+
+
+@pytest.mark.django_db
+def test_both_are_asked_who_owns_what(shown: Page, checkout_deliver: Deliver) -> None:
+    """docs/moving.md: what was bought here is owned, and what the old sales say."""
+    paid(user=User.objects.create_user("ada"), type="product", products=["sword"])
+    old_sales = Noted(owns=False)
     owns = shown(block("docs/moving.md", "# shop/ownership.py"), old_sales=old_sales)["owns"]
     assert owns(User.objects.get(), "sword") and not owns(User.objects.get(), "shield")
 

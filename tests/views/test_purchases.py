@@ -88,6 +88,16 @@ def test_it_is_for_accounts(client: Client, settings: Any) -> None:
     assert client.post("/purchases/").status_code == 405
 
 
+def test_a_pass_says_until_when_it_is_paid(client: Client, ada: User) -> None:
+    """Without the days of grace, on which nobody counts; after these it has ended."""
+    end = datetime(2031, 3, 4, 12, tzinfo=UTC)
+    checkout = bought(ada)
+    Checkout.objects.update(lasts_days=31, grace_days=2, owned_until=end)
+    assert "March 2, 2031" in lines(client)[0]
+    Checkout.objects.filter(pk=checkout.pk).update(owned_until=datetime.now(UTC))
+    assert "Ended" in lines(client)[0]
+
+
 def test_only_the_accounts_own(client: Client, ada: User, ben: User) -> None:
     """Neither those of others nor of guests; whoever has bought nothing reads that."""
     bought(ben)

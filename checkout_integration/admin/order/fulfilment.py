@@ -14,6 +14,7 @@ from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
 from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import LONGEST_LEFT
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
@@ -112,13 +113,21 @@ def has_failed(run: ReceiverRun) -> bool:
     return run.state == ReceiverRun.State.FAILED or (retried and not is_tried_again(run))
 
 
+def runs_by_itself() -> bool:
+    """Return whether a process runs what is due: with RUNNER "request" it waits for the next notification."""
+    return app_settings().runner != "request"
+
+
 def is_tried_again(run: ReceiverRun) -> bool:
-    """Return whether a run that has failed runs now, or is due at this moment: what comes of it is not known yet."""
+    """Return whether a run that has failed runs now, or is due at this moment: what comes of it is not known yet.
+
+    With RUNNER "request" what is due does not run by itself.
+    """
     if run.state == ReceiverRun.State.RUNNING:
         return run.attempts > 1
     lately = datetime.now(UTC) - timedelta(seconds=LONGEST_LEFT)
     is_due = run.state == ReceiverRun.State.DUE and lately < run.due_at <= datetime.now(UTC)
-    return is_due and run.attempts > 0 and not run.is_postponed
+    return runs_by_itself() and is_due and run.attempts > 0 and not run.is_postponed
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from checkout_integration.admin.order.fulfilment import (
     has_failed,
     is_tried_again,
     of_goods,
+    runs_by_itself,
 )
 from checkout_integration.admin.order.layout import Page, SummaryBox
 from checkout_integration.admin.order.payment import (
@@ -288,10 +289,11 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
         ), ()
     what = _("The shop's code was given up: look at the error below. When it is corrected, run it again.")
     if all(run.state != ReceiverRun.State.FAILED for run in failing):
+        again = _("by itself") if runs_by_itself() else _("with the next notification")
         what = _(
-            "The shop's code has failed, and runs again by itself: look at the error below. Running it before it is "
+            "The shop's code has failed, and runs again %(again)s: look at the error below. Running it before it is "
             "corrected costs an attempt."
-        )
+        ) % {"again": again}
     since = moment(min(run.message.recorded_at for run in failing))
     return format_html(_("{} Since {}."), what, since), ("run",)
 

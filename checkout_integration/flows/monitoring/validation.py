@@ -51,7 +51,7 @@ def _validation(project: str, now: datetime) -> Finding:
     in_a_row = list(takewhile(_failed, newest))
     approved = sum(each.approved for each in of_day)
     figures: dict[str, Figure] = {"decided": len(of_day), "failed": len(failed), "approved": approved}
-    counts: dict[str, Figure] = {"n": len(failed), "all": len(judged)}
+    counts: dict[str, Figure] = {"n": _customers(failed), "all": _customers(judged)}
     if in_a_row or (of_day and failed):
         many = len(of_hour) >= ENOUGH and 2 * sum(map(_failed, of_hour)) > len(of_hour)
         text = _("The validators failed or were late for %(n)s of the last %(all)s customers (%(why)s).")
@@ -66,8 +66,9 @@ def _validation(project: str, now: datetime) -> Finding:
         return KIND.found(
             text % counts, Severity.WARNING, action, project=project, filters=REFUSALS, figures=figures
         )
-    text = _("Customers that were asked about in the last 24 hours: %(decided)s, approved: %(approved)s.")
-    return KIND.found(text % figures, project=project, figures=figures)
+    text = _("Customers that were asked about in the last 24 hours: %(all)s, approved: %(approved)s.")
+    counts |= {"all": _customers(of_day), "approved": _customers([each for each in of_day if each.approved])}
+    return KIND.found(text % counts, project=project, figures=figures)
 
 
 def _decisions(project: str) -> list[ValidationDecision]:

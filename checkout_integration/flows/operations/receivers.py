@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 
+from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     database_now,
     locked,
@@ -53,7 +54,7 @@ MARKABLE = (
 )
 """States of a run whose goods staff may grant by hand."""
 LEFT = timedelta(minutes=1)
-"""What has been due for so long is taken by nobody: with RUNNER "request" it waits for the next notification."""
+"""What has been due for so long is taken by nobody."""
 
 
 def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
@@ -62,10 +63,13 @@ def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
 
 
 def _waiting() -> Q:
-    """Return the condition of the runs that are due later, or that nobody takes although they are due."""
+    """Return the condition of the runs that are due later, or that nobody takes although they are due.
+
+    With RUNNER "request" whatever is due waits for the next notification.
+    """
     now = datetime.now(UTC)
-    later, left = Q(due_at__gt=now), Q(due_at__lte=now - LEFT)
-    return Q(state=ReceiverRun.State.DUE) & (later | left)
+    left = timedelta(0) if app_settings().runner == "request" else LEFT
+    return Q(state=ReceiverRun.State.DUE) & (Q(due_at__gt=now) | Q(due_at__lte=now - left))
 
 
 def markable_runs(order: Order) -> QuerySet[ReceiverRun]:

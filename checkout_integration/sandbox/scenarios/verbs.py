@@ -111,7 +111,7 @@ def _done(
         settings = {name: int(value) if str(value).isdecimal() else value for name, value in given.items()}
         changed = service.control("PATCH", f"project/{identifier}", settings)
         # The answer has no key: that it was changed is all that is said of it.
-        return [", ".join(f"{name}: {changed.get(name, 'changed')}" for name in settings)]
+        return [f"{identifier}: " + ", ".join(f"{name}: {changed.get(name, 'changed')}" for name in settings)]
     if verb == "wait":
         if not subject.isdecimal():
             raise ValueError("say how many seconds pass, such as: wait 600")

@@ -118,7 +118,8 @@ def _serve(chosen: argparse.Namespace, others: Sequence[SandboxProject]) -> None
         ended = _end_by_signal()
         _print_addresses(server, projects)
         if not chosen.quiet:
-            sandbox.log.subscribe(lambda exchange: print(exchange.line, flush=True))
+            # One text: of two threads that print a line and its end, one may come between.
+            sandbox.log.subscribe(lambda exchange: print(f"{exchange.line}\n", end="", flush=True))
         ended.wait()
 
 

@@ -92,8 +92,9 @@ def test_one_customer_who_tries_again_is_one() -> None:
 
 
 def test_refusals_of_everybody_are_a_warning() -> None:
-    """As of a hook that does not find accounts; one that is approved ends it."""
-    decide(3, approved=False, code="INVALID_USER")
+    """As of a hook that does not find accounts; one that is approved ends it. Who tries again is one customer."""
+    decide(2, approved=False, code="INVALID_USER")
+    decide(7, approved=False, code="INVALID_USER", external_id="player-x")
     assert found().severity == "warning"
     assert "All 3 customers of the last 24 hours were refused (INVALID_USER)" in found().text
     decide()

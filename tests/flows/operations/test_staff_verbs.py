@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -20,8 +21,12 @@ from tests.support.flows.shop import Failing, Listening
 pytestmark = pytest.mark.django_db
 
 
-def test_what_waits_for_its_next_attempt_is_due_now(checkout_deliver: Deliver, listen: Listening) -> None:
-    """It keeps its count of attempts; one that is due already stays as it is."""
+@pytest.mark.parametrize("runner", ["worker", "request"])
+def test_what_waits_for_its_next_attempt_is_due_now(
+    checkout_deliver: Deliver, listen: Listening, settings: Any, runner: str
+) -> None:
+    """It keeps its count of attempts; one that is due already stays as it is, where a process is about to take it."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
     failing = Failing(times=1)
     listen(checkout_paid, failing)
     checkout_deliver(order=order_document_for(CheckoutFactory()))
@@ -30,8 +35,8 @@ def test_what_waits_for_its_next_attempt_is_due_now(checkout_deliver: Deliver, l
     assert (run.state, flows.operations.is_retryable(run)) == ("due", True)
     assert flows.operations.retry_run(run, staff=staff)
     run.refresh_from_db()
-    assert not flows.operations.is_retryable(run)
-    assert not flows.operations.retry_run(run, staff=staff)
+    assert flows.operations.is_retryable(run) == (runner == "request")
+    assert flows.operations.retry_run(run, staff=staff) == (runner == "request")
     flows.run_due()
     run.refresh_from_db()
     assert (run.state, run.attempts, failing.tries) == ("done", 2, 2)
