@@ -1,6 +1,7 @@
-"""Ask the site's search what newcomers ask, in Chromium: `python3 .ci/check_site.py build/site`, after `python3 -m docs`.
+"""Look at the site: ask its search what newcomers ask, in Chromium.
 
-Each answer is among the first five results. Needs the environment of the browser tests.
+`python3 .ci/check_site.py build/site`, after `python3 -m docs`: each answer is among the first five results, and axe finds
+nothing on some pages. Needs the environment of the browser tests.
 """
 
 from __future__ import annotations
@@ -11,9 +12,18 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from urllib.parse import urlencode
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
 FIRST = 5
+LOOKED_AT = (
+    "docs/README",
+    "docs/quickstart",
+    "docs/receivers",
+    "docs/desk-handbook",
+    "docs/reference/flows",
+    "search",
+)
 ASKED = {
     "stop a receiver for a while": "docs/receivers",
     "service_away": "docs/reference/commands",
@@ -56,7 +66,7 @@ ASKED = {
 class Quiet(SimpleHTTPRequestHandler):
     """Serve files without a line for each."""
 
-    def log_request(self, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Say nothing."""
 
 
@@ -76,21 +86,33 @@ def results(page: Page, site: str, query: str) -> list[str]:
 
 
 def main(folder: str) -> int:
-    """Ask all; return how many found nothing."""
+    """Look at everything; return how much is wrong."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
     Thread(target=server.serve_forever, daemon=True).start()
-    missed = 0
+    missed, site = 0, f"http://127.0.0.1:{server.server_port}"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page()
         for query, wanted in ASKED.items():
-            found = results(page, f"http://127.0.0.1:{server.server_port}", query)
+            found = results(page, site, query)
             rank = found.index(wanted) + 1 if wanted in found else 0
             if not 1 <= rank <= FIRST:
                 missed += 1
-            print(f"{rank or '-':>3}  {query}: {', '.join(each.removeprefix('docs/') for each in found[:6])}")
+                print(f"{query!r} finds first: {', '.join(found[:FIRST])}; the answer is in {wanted}.")
+        for path in LOOKED_AT:
+            page.goto(f"{site}/{path}.html")
+            page.wait_for_load_state("networkidle")
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                for each in Axe().run(page).response["violations"]:
+                    missed += 1
+                    print(
+                        f"{path}, {scheme}: axe, {each['id']}: {[node['html'][:200] for node in each['nodes'][:3]]}"
+                    )
         browser.close()
     server.shutdown()
+    if not missed:
+        print(f"The search answers {len(ASKED)} questions; axe finds nothing on {len(LOOKED_AT)} pages.")
     return missed
 
 

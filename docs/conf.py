@@ -78,9 +78,10 @@ ASKED: Final = {
     "docs/debugging": "replay shell failed again",
     "docs/validation": "refused everybody nobody can pay",
     "docs/sandbox": "try simulate chargeback refund decline",
+    "docs/troubleshooting": "webhook answers 401 unclear",
     "docs/public": "versions supported python django",
 }
-"""What people ask for in words that the page does not use."""
+"""What people ask for in words that the page does not use, or that others use more; as much worth as words of its title."""
 
 
 def add_search_words(app: Any, doctree: Any) -> None:
@@ -94,7 +95,7 @@ def add_search_words(app: Any, doctree: Any) -> None:
 
 
 def name_lists(app: Any) -> None:
-    """Tell search.js which pages are lists, or about the inside of the app."""
+    """Tell search.js which pages are lists, or about the inside of the app, and what is asked."""
     lists = ["CHANGELOG", "CONTRIBUTING"]
     _, *parts = re.split(
         r"^## (.+)$", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE
@@ -102,7 +103,7 @@ def name_lists(app: Any) -> None:
     for heading, text in zip(parts[::2], parts[1::2], strict=True):
         if heading in LISTING:
             lists += [posixpath.normpath(f"docs/{name}") for name, _ in ROW.findall(text)]
-    app.add_js_file(None, body=f"const LISTS = {json.dumps(lists)};")
+    app.add_js_file(None, body=f"const LISTS = {json.dumps(lists)}, ASKED = {json.dumps(ASKED)};")
 
 
 def setup(app: Any) -> None:

@@ -4,21 +4,25 @@
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return;
   const ofWord = Search.performTermsSearch;
+  const stem = (word) => new Stemmer().stemWord(word);
+  const isAsked = (page, word) => (ASKED[page] ?? "").split(" ").map(stem).includes(word);
   const weighed = (result) => (LISTS.includes(result[0]) ? result[4] * 0.4 : result[4]);
 
   Search.performTermsSearch = (words, excluded) => {
-    const pages = new Map();
+    const pages = new Map(); // name: the result, and how many of the words it has
     for (const word of words) {
       const found = ofWord(new Set([word]), excluded);
       const rarity = Math.log(1 + Search._index.docnames.length / found.length);
       for (const result of found) {
-        const known = pages.get(result[0]) ?? [...result.slice(0, 4), 0, ...result.slice(5)];
-        known[4] += result[4] * rarity;
+        const known = pages.get(result[0]) ?? { result: result.with(4, 0), matched: 0 };
+        known.result[4] += (isAsked(result[0], word) ? Scorer.title : result[4]) * rarity;
+        known.matched += 1;
         pages.set(result[0], known);
       }
     }
-    const best = Math.max(...[...pages.values()].map(weighed));
-    return [...pages.values()].filter((result) => weighed(result) > best / 3);
+    const results = [...pages.values()].map(({ result, matched }) => result.with(4, (result[4] * matched) / words.size));
+    const best = Math.max(...results.map(weighed));
+    return results.filter((result) => weighed(result) > best / 4);
   };
   Scorer.score = weighed;
 });
