@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.apps import apps
@@ -147,6 +147,34 @@ def test_no_screen_finds_rows_by_personal_data(client: Client, searched: str, sc
     response = client.get(f"/admin/checkout_integration/{screen}/", {"q": text})
     has_box = admin.site._registry[apps.get_model("checkout_integration", screen)].search_fields
     assert not has_box or list(response.context["cl"].result_list) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("1881 2026-03-04", True),
+        ("1881 04.03.2026", True),
+        ("2026-03-04 1881 9,99 usd", True),
+        ("2026-03-04 9.99", True),
+        ("1881 9.99 USD", True),
+        ("1881 2026-03-05", False),
+        ("1882 2026-03-04", False),
+        ("1881 9.98", False),
+        ("1881 9.99 EUR", False),
+        ("9.99 USD", False),  # half of a shop's payments
+        ("1881 grace", False),
+        ("1881 1881", False),
+        ("1881 2026-02-31", False),
+    ],
+)
+def test_a_payment_is_found_by_what_a_customer_knows(
+    admin_client: Client, client: Client, searched: str, text: str, is_found: bool
+) -> None:
+    """The card's last digits, the day, the amount: each must be so. Only for those who may see personal data."""
+    Order.objects.exclude(order_id=searched).update(created_at=datetime(2020, 1, 1, tzinfo=UTC))
+    assert found(admin_client, text) == ({searched} if is_found else set())
+    client.force_login(rows.make_staff("view_order", name="masked"))
+    assert found(client, text) == set()
 
 
 @pytest.mark.parametrize("text", ["%", "order%", "_____", "'; DROP TABLE", "\\", "x" * 5000])

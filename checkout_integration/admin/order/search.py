@@ -6,13 +6,24 @@ Texts that a viewer may not see are not searched for that viewer: each hit would
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import reduce
+from operator import and_
 from typing import Final
 
+from django.core.exceptions import ValidationError
 from django.db.models import Case, Q, QuerySet, When
+from django.utils.translation import gettext as _
 
+from checkout_integration.admin.site.filters import midnight
 from checkout_integration.admin.site.large_tables import keys_of, of_account, within
+from checkout_integration.admin.site.values import short
 from checkout_integration.models import Order
+from checkout_integration.policy.amounts import fits_column
 
 SHORTEST_PREFIX: Final = 4
 LAST4: Final = re.compile(r"[0-9]{4}", re.ASCII)
@@ -22,6 +33,12 @@ MOST_PARTS: Final = 8
 """Parts of a pasted address that are looked up; that of a receipt has the ids of order and receipt."""
 
 
+AMOUNT_AS_WRITTEN: Final = re.compile(r"[0-9][0-9.,]*", re.ASCII)
+AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
+CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
+DAYS: Final = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y")
+
+
 def find_orders(orders: QuerySet[Order], text: str, *, sees_personal_data: bool) -> QuerySet[Order]:
     """Return the orders of a text, those first that it names in full: other texts may begin with it."""
     text = BEFORE_ID.sub("", text.strip(), count=1)
@@ -29,6 +46,8 @@ def find_orders(orders: QuerySet[Order], text: str, *, sees_personal_data: bool)
         return orders
     if "\0" in text:  # PostgreSQL refuses to look for it
         return orders.none()
+    if sees_personal_data and (condition := _of_payment(text.split())) is not None:
+        return orders.filter(condition)
     texts = _parts(text)
     exact = [each for part in texts for each in _exact(part, sees_personal_data=sees_personal_data)]
     if len(text) < SHORTEST_PREFIX or len(texts) > 1:
@@ -39,6 +58,43 @@ def find_orders(orders: QuerySet[Order], text: str, *, sees_personal_data: bool)
     if not named or not isinstance(named, list):
         return found
     return found.order_by(Case(When(pk__in=named, then=0), default=1), *orders.query.order_by)
+
+
+def _of_payment(words: Sequence[str]) -> Q | None:
+    """Return the condition of what a customer says of a payment, such as "4242 2026-11-25 9.99 USD"; None for other texts.
+
+    It needs the card's last four digits or a day, which an index finds, and one thing more.
+    """
+    found: dict[str, Q] = {}
+    for word in words:
+        if LAST4.fullmatch(word):
+            found["card"] = Q(personal_data__last4=word)
+        elif (day := _day(word)) is not None:
+            found["day"] = Q(ordered_at__gte=midnight(day), ordered_at__lt=midnight(day + timedelta(days=1)))
+        elif AMOUNT_AS_WRITTEN.fullmatch(word):
+            found["amount"] = of_amount(word)
+        elif CURRENCY.fullmatch(word):
+            found["currency"] = Q(currency=word.upper())
+        else:
+            return None
+    is_whole = 1 < len(found) == len(words) and not found.keys().isdisjoint({"card", "day"})
+    return reduce(and_, found.values()) if is_whole else None
+
+
+def _day(word: str) -> date | None:
+    for format_ in DAYS:
+        with suppress(ValueError):
+            return date(*time.strptime(word, format_)[:3])
+    return None
+
+
+def of_amount(text: str) -> Q:
+    """Return the condition of an amount as people write it: 9.99, 9,99, 1,500 and 1.500,00; what may be two, is both."""
+    if not AMOUNT_AS_WRITTEN.fullmatch(text):
+        raise ValidationError(_("“%(text)s” is no amount: write 9.99 or 9,99.") % {"text": short(text)})
+    written = {text.replace(",", ""), text.replace(".", "" if "," in text else ".").replace(",", ".")}
+    amounts = [Decimal(each) for each in written if AMOUNT.fullmatch(each)]
+    return Q(amount__in=[each for each in amounts if fits_column(each)])
 
 
 def _parts(text: str) -> list[str]:

@@ -176,11 +176,12 @@ class DaysFilter(FormFilter):
         except (ValueError, OverflowError):
             raise IncorrectLookupParameters from None
         if first:
-            queryset = queryset.filter(**{f"{self.column}__gte": _midnight(first)})
-        return queryset.filter(**{f"{self.column}__lt": _midnight(after)}) if after else queryset
+            queryset = queryset.filter(**{f"{self.column}__gte": midnight(first)})
+        return queryset.filter(**{f"{self.column}__lt": midnight(after)}) if after else queryset
 
 
-def _midnight(day: date) -> datetime:
+def midnight(day: date) -> datetime:
+    """Return when a day begins in the zone of the page."""
     begins = datetime.combine(day, time())
     return make_aware(begins) if settings.USE_TZ else begins
 
