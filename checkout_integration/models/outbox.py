@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from django.db import models
@@ -206,8 +206,8 @@ class ReceiverRun(Row):
 
     @property
     def is_postponed(self) -> bool:
-        """Whether the shop's code asked to be called later, and has not been called since."""
-        return self.state == self.State.DUE and bool(self.postponed_for)
+        """Whether the shop's code asked to be called later, and that time has not come."""
+        return self.state == self.State.DUE and bool(self.postponed_for) and self.due_at > datetime.now(UTC)
 
     @property
     def log_ids(self) -> dict[str, str | int]:

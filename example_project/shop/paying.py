@@ -72,14 +72,14 @@ class Buy(SellMixin):
     def get_terms(self) -> CheckoutTerms:
         """Return what is sold, the same for every way; the price is the shop's."""
         product, buyer = self.product, self.request.user
-        known = isinstance(buyer, User)
+        known = buyer if isinstance(buyer, User) else None
         return {
             "type": OrderType(product.kind),
             "amount": product.price,
             "currency": product.currency,
             "products": [] if product.kind == Product.Kind.GEMS else [product.slug],
             "description": product.name,
-            "customer": Customer(name=buyer.get_full_name(), email=buyer.email) if known else None,
+            "customer": Customer(name=known.get_full_name(), email=known.email) if known else None,
             "idempotency_key": "" if known else self.request.POST.get("once", ""),
             "subject": product,
             "lasts_days": LASTING.get(product.slug),

@@ -48,7 +48,7 @@ def downloaded(client: Client, screen: str, query: str = "") -> list[dict[str, s
     """The rows of a list's file."""
     answer = client.get(address(screen, query))
     assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8")
-    assert f'filename="{screen}.csv"' in answer["Content-Disposition"]
+    assert f'filename="{screen}s.csv"' in answer["Content-Disposition"]
     return parsed(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
 
 

@@ -118,6 +118,8 @@ def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(
     desk.press(disputed, "block", **REASON)
     desk.press(customer, "unblock", **REASON)
     desk.press(customer, "block", **REASON)
+    desk.press(disputed, "unblock", **REASON)
+    desk.press(customer, "block", **REASON)
     desk.press(disputed, "apply", notification=of_order.pk)
     desk.press(of_button, "apply")
     desk.press(first, "export", **REASON)

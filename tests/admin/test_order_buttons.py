@@ -31,6 +31,7 @@ PERMISSION = {
     "apply": "apply_notification",
     "link-account": "link_account",
     "block": "block_customer",
+    "unblock": "block_customer",
     "export": "export_customer",
     "revoke": "revoke_payment",
     "restore": "restore_payment",

@@ -279,7 +279,8 @@ def test_money_is_given_back_at_the_service(admin_client: Client, settings: Any)
     customer = rows.make_customer()
     order, second = rows.make_order(user=customer), rows.make_order(user=customer)
     where = (
-        "Money is given back at the service only: no button here does it. "
+        "Money is given back at the service only. After a refund of all of it the shop&#x27;s code takes back what was "
+        "delivered. "
         '<a href="https://service.invalid/orders/{}" rel="noopener noreferrer">Open at the service</a>'
     )
     html = page_of(admin_client, order)

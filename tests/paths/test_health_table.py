@@ -646,7 +646,7 @@ FAULTS: Final = (
         finding="renewals",
         steps=[(0, "warning")],
         alerts=[],
-        text="Agreements that ended in the last week: 5. None was renewed in that time.",
+        text="Agreements with renewals that ended in the last week: 5. None was renewed in that time.",
         action="Compare with the service",
         link="/checkout/?agreement=ended",
     ),

@@ -73,7 +73,11 @@ HISTORIES: dict[str, tuple[History, list[Observation], set[str]]] = {
         set(),
     ),
     "paid, the list still says created": (PAID, [*MADE, *sent(PAID, 1, 0), *listed(PAID, 9, 590)], set()),
-    "paid, known from the list only": (PAID, [*MADE, *listed(PAID, 0.5), *listed(PAID, 30)], set()),
+    "paid in the last week, known from the list only": (
+        PAID,
+        [*MADE, *listed(PAID, 0.5), *listed(PAID, 30)],
+        set(),
+    ),
     "paid, turned rejected by the service": (
         PAID,
         [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 from django import forms
@@ -247,8 +249,10 @@ TYPES: Final = [
 
 
 NO_KIND: Final = "none"
-NEWEST_LOOKED_AT: Final = 50
-"""Checkouts by which the shop's kinds of things are known."""
+NEWEST_LOOKED_AT: Final = 200
+"""Checkouts by which the shop's things are known, and their kinds."""
+MOST_THINGS: Final = 30
+"""Each is read from the shop's own table."""
 
 
 class CurrencyField(forms.RegexField):
@@ -305,9 +309,12 @@ class BindForm(ReasonForm):
         except UnknownAlias:  # to link it is refused too, and says why
             candidates = []
         choices = [(str(each.checkout.pk), _candidate_text(each)) for each in candidates]
-        kinds = {each.checkout.subject_type for each in candidates if each.checkout.subject_type} or _kinds(
-            self.row
-        )
+        newest = list(_newest_with_things(self.row))
+        kinds = {
+            each.subject_type
+            for each in ([each.checkout for each in candidates] or newest)
+            if each.subject_type
+        }
         if choices:
             self.fields["checkout"] = forms.ChoiceField(
                 label=_("The checkout that it is for"),
@@ -317,16 +324,17 @@ class BindForm(ReasonForm):
             )
         if kinds:
             self.fields["subject_type"] = forms.ChoiceField(
-                label=_("New checkout: kind of thing in the shop"),
+                label=_("New checkout: thing of the shop"),
                 choices=[
                     ("", "–"),
-                    *((str(each.pk), str(each)) for each in kinds),
+                    *_things(newest),
+                    *((str(each.pk), _("%(kind)s, by its id") % {"kind": each}) for each in kinds),
                     (NO_KIND, _("nothing of the shop")),
                 ],
                 required=False,
                 help_text=_(
-                    "What this shop sells belongs to a thing of it, without which its code may fail; the shop's own admin "
-                    "shows kind and id."
+                    "What this shop sells belongs to a thing of it, without which its code may fail. Here is what was sold "
+                    "more than once; of another thing, give the id."
                 ),
             )
         else:
@@ -400,18 +408,28 @@ class BindForm(ReasonForm):
             self.add_error("other_price", text % values)
 
     def _subject(self, values: Mapping[str, Any]) -> Model | None:
-        kind = ContentType.objects.get_for_id(int(values["subject_type"])).model_class()
+        chosen, _colon, key = str(values["subject_type"]).partition(":")
+        kind = ContentType.objects.get_for_id(int(chosen)).model_class()
         try:
-            return kind._default_manager.filter(pk=values.get("subject_id")).get() if kind else None
+            return kind._default_manager.filter(pk=key or values.get("subject_id")).get() if kind else None
         except (ValueError, ValidationError, ObjectDoesNotExist):
             self.add_error("subject_id", _("The shop has nothing with this id."))
         return None
 
 
-def _kinds(order: Order) -> set[ContentType]:
-    """Return the kinds of things that the shop's newest checkouts belong to."""
+def _newest_with_things(order: Order) -> QuerySet[Checkout]:
     newest = Checkout.objects.filter(project=order.project).order_by("-pk")[:NEWEST_LOOKED_AT]
-    return {each.subject_type for each in newest.select_related("subject_type") if each.subject_type}
+    return newest.select_related("subject_type")
+
+
+def _things(newest: Sequence[Checkout]) -> list[tuple[str, str]]:
+    """Return what was sold more than once, as choices by name: a basket is of one customer, a product of all."""
+    sold = Counter((each.subject_type, each.subject_id) for each in newest if each.subject_type)
+    again = [each for each, count in sold.items() if count > 1][:MOST_THINGS]
+    things = [(kind, kind.get_all_objects_for_this_type(pk=key).first()) for kind, key in again]
+    return sorted(
+        ((f"{kind.pk}:{thing.pk}", short(thing)) for kind, thing in things if thing), key=itemgetter(1)
+    )
 
 
 def _candidate_text(candidate: flows.operations.Candidate) -> str:

@@ -49,7 +49,6 @@ DETAILS: Final = (
     (gettext_lazy("transaction"), "transaction"),
     (gettext_lazy("order id"), "id"),
     (gettext_lazy("receipt number"), "receipt_number"),
-    (gettext_lazy("receipt"), "receipt_url"),
     (gettext_lazy("description"), "description"),
     (gettext_lazy("name"), "user.name"),
     (gettext_lazy("e-mail"), "user.email"),
@@ -163,6 +162,7 @@ def _page(
         "timeline": [(_time(each.at), each.text) for each in timeline if each not in left_out],
         "left_out": skipped,
         "no_payment": state.status not in SETTLED_KINDS,
+        "no_use": not uses,
         "earlier": [
             (
                 _time(each.order.created_at),

@@ -45,6 +45,8 @@ def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Va
         return format_html(text, moment(max(ends)))
     if any(run.state == ReceiverRun.State.PAUSED for run in concerned):
         return _("The goods wait: staff have paused the shop's code, and it runs when they resume it.")
+    if postponed := [run for run in concerned if run.is_postponed]:
+        return format_html(_("The goods wait: {}."), visible(postponed[0].postponed_for))
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
     if gone and any(run.state == ReceiverRun.State.DONE for run in giving):
@@ -157,7 +159,8 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
 
 
 def _line(run: ReceiverRun) -> Value:
-    line = format_html("{} – {}", visible(run.receiver), label_of(RUN_STATES, run.state).text)
+    state = POSTPONED if run.is_postponed else label_of(RUN_STATES, run.state)
+    line = format_html("{} – {}", visible(run.receiver), state.text)
     if run.state == ReceiverRun.State.DONE:
         return format_html("{}, {}", line, moment(run.finished_at))
     if run.error:

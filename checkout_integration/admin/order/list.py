@@ -45,7 +45,7 @@ from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.payment import pays_another_amount
 from checkout_integration.admin.order.search import find_orders, of_amount
 from checkout_integration.admin.order.sold import paid_at
-from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK
+from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK, UNBLOCK
 from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
 from checkout_integration.admin.site.filters import (
@@ -234,6 +234,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         APPLY_AGAIN,
         LINK,
         BLOCK,
+        UNBLOCK,
         EXPORT,
         REVOKE,
         RESTORE,

@@ -275,7 +275,11 @@ def _what_to_do(
         lines.append(_("Look at the customer's other order below: perhaps one of them is too many."))
     elif not any(run.state in UNFINISHED for run in runs):
         lines.append(_("Nothing to do."))
-    return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("check",)
+    is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
+    waits = is_guests and any(run.is_postponed for run in runs)
+    return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("link-account",) if waits else (
+        "check",
+    )
 
 
 def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:
@@ -341,7 +345,12 @@ def _at_service(order: Order) -> Value:
 
 def _giving_back(order: Order) -> Value:
     """Return where money is given back, with the link to the service's page where the settings have its address."""
-    text, link = _("Money is given back at the service only: no button here does it."), _at_service(order)
+    text, link = (
+        _(
+            "Money is given back at the service only. After a refund of all of it the shop's code takes back what was delivered."
+        ),
+        _at_service(order),
+    )
     return format_html("{} {}", text, link) if link else text
 
 
@@ -380,7 +389,7 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
 
 def _status(order: Order, state: OrderState) -> SummaryBox:
     status = order_label(state)
-    changed = format_html(_("last change here: {}"), moment(order.changed_at))
+    changed = format_html(_("last read or changed here: {}"), moment(order.changed_at))
     return SummaryBox(_("What is its status?"), badge(status), [status.meaning, changed])
 
 
@@ -388,6 +397,9 @@ def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
     number = visible(order.receipt_number)
     if not order.receipt_url:
         none = _("The service sent no link to a receipt.")
+        personal_data = getattr(order, "personal_data", None)
+        if personal_data and personal_data.erased_at:
+            none = _("Its address was erased with the customer's data.")
         return SummaryBox(_("Where is the receipt?"), number or NOTHING, [none])
     address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
     return SummaryBox(_("Where is the receipt?"), number or _("at the service"), [address])

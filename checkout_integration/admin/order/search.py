@@ -36,6 +36,8 @@ MOST_PARTS: Final = 8
 AMOUNT_AS_WRITTEN: Final = re.compile(r"[0-9][0-9.,]*", re.ASCII)
 AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
 CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
+CURRENCY_BESIDE: Final = re.compile(r"^[A-Za-z]{3}\s|\s[A-Za-z]{3}$")
+"""An amount is copied with its currency; the filter has a field for that."""
 DAYS: Final = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y")
 
 
@@ -90,6 +92,7 @@ def _day(word: str) -> date | None:
 
 def of_amount(text: str) -> Q:
     """Return the condition of an amount as people write it: 9.99, 9,99, 1,500 and 1.500,00; what may be two, is both."""
+    text = CURRENCY_BESIDE.sub("", text)
     if not AMOUNT_AS_WRITTEN.fullmatch(text):
         raise ValidationError(_("“%(text)s” is no amount: write 9.99 or 9,99.") % {"text": short(text)})
     written = {text.replace(",", ""), text.replace(".", "" if "," in text else ".").replace(",", ".")}

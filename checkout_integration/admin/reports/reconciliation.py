@@ -84,7 +84,7 @@ class ReconciliationAdmin(ReportAdmin):
     """The entry "Reconciliation" of the index."""
 
     change_list_template = "admin/checkout_integration/reconciliation.html"
-    rows_are_called = gettext_lazy("noted differences, healed ones included")
+    rows_are_called = gettext_lazy("noted differences")
     ordering = (Case(When(waiting_key=None, then=1), default=0), "-pk")  # what waits comes first
     list_display = ("kind", "order", "in_shop", "at_service", "state", "found_at")
     list_display_links = None

@@ -12,6 +12,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -34,11 +35,12 @@ from checkout_integration.admin.site.labels import (
     VERDICTS,
     StateLabel,
     Text,
+    label_of,
     status_label,
 )
 from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
-from checkout_integration.admin.site.values import Table, Value, copyable, money, visible
+from checkout_integration.admin.site.values import Table, Value, badge, copyable, moment, money, visible
 from checkout_integration.display import form_link, shown_number
 from checkout_integration.models import Checkout, Order, OutboxMessage
 from checkout_integration.views.transactions import outside_transactions
@@ -221,6 +223,7 @@ class CheckoutAdmin(ButtonAdmin):
     inlines = (OrdersInline,)
     buttons = (UNCLAIM,)
     headings = {
+        "paid_at": gettext_lazy("learned of the payment"),
         "mode": gettext_lazy("mode"),
         "price": gettext_lazy("price"),
         "user": gettext_lazy("account"),
@@ -265,6 +268,16 @@ class CheckoutAdmin(ButtonAdmin):
             messages.error(request, str(refused))
         context = {"title": _("Test data"), "heading": _("Test data"), "form": form, "back": back}
         return self.confirmation(TEST_DATA, request, [], context)
+
+    def status(self, row: Checkout) -> Value:
+        """Return the status, and until when it is owned where it was sold for some days."""
+        state = badge(label_of(CHECKOUT_STATUSES, row.status))
+        if row.owned_until is None or row.status != Checkout.Status.PAID:
+            return state
+        text = _("ended {}") if row.has_ended else _("until {}")
+        return format_html(
+            '{} <span class="ci-reason">{}</span>', state, format_html(text, moment(row.owned_until))
+        )
 
     def mode(self, row: Checkout) -> StateLabel:
         """Return TEST or LIVE."""

@@ -108,7 +108,28 @@ def _moves_nothing(customer: CheckoutUser) -> Text:
 
 def _effects_of_linking(row: CheckoutUser | Order) -> list[Text]:
     customer = _customer(row)
-    return [text] if customer and (text := _moves_nothing(customer)) else []
+    return (
+        [text for text in (_moves_nothing(customer), _others_with_the_address(customer)) if text]
+        if customer
+        else []
+    )
+
+
+def _others_with_the_address(customer: CheckoutUser) -> Text:
+    """Return which other guests have the e-mail address: the service may know a guest anew at each purchase."""
+    addresses = PersonalData.objects.filter(order__user=customer, email__gt="").values_list(
+        "email", flat=True
+    )
+    known = list(dict.fromkeys(addresses.order_by("-pk")[:NEWEST]))
+    rows = (
+        PersonalData.objects.filter(email__in=known).exclude(order__user=customer).exclude(order__user=None)
+    )
+    keys = rows.filter(order__user__account=None, order__checkout__user=None).values("order__user")
+    others = ", ".join(
+        map(short, CheckoutUser.objects.filter(pk__in=keys, project=customer.project)[:NEWEST])
+    )
+    text = _("Other guests have the same e-mail address, and are linked one by one: %(customers)s.")
+    return text % {"customers": others} if others else ""
 
 
 def _unlink(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
@@ -185,12 +206,12 @@ def _block(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[s
     return _("The customer is blocked.")
 
 
-def _unblock(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.unblock_customer(row, staff=staff, reason=values["reason"]):
+def _unblock(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    customer = _known(row)
+    if not flows.operations.unblock_customer(customer, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not blocked."))
-    waiting = Order.objects.filter(
-        IN_REVIEW, user__in=flows.operations.rows_of_person(row), verdict_reason=Reason.BLOCKED
-    )
+    person = flows.operations.rows_of_person(customer)
+    waiting = Order.objects.filter(IN_REVIEW, user__in=person, verdict_reason=Reason.BLOCKED)
     if not waiting.exists():
         return _("The block is lifted.")
     return _("The block is lifted. Payments that are in review for it wait for you.")
@@ -201,6 +222,11 @@ def _known(row: CheckoutUser | Order) -> CheckoutUser:
     if customer is None:
         raise Refused(_("Nothing changed: the order has no customer."))
     return customer
+
+
+def _is_blocked(row: CheckoutUser | Order) -> bool:
+    customer = _customer(row)
+    return customer is not None and customer.blocked_at is not None
 
 
 def _is_blockable(row: CheckoutUser | Order) -> bool:
@@ -234,7 +260,7 @@ UNBLOCK: Final = Button(
         "review for the block stay there: accept them, or refund them at the service."
     ),
     form=ReasonForm,
-    offered=lambda row: row.blocked_at is not None,
+    offered=_is_blocked,
     act=_unblock,
     about=_about,
 )
@@ -245,7 +271,7 @@ LINK: Final = Button(
     question=gettext_lazy(
         "The customer is linked to an account of this shop, which replaces the previous one. The account then owns what the "
         "customer bought without an account, and will buy. What another account bought stays its own. The shop's code "
-        "does not run. The link can be undone."
+        "does not run, unless it waits for an account: then it runs now. The link can be undone."
     ),
     form=LinkForm,
     offered=_is_linkable,
@@ -407,7 +433,8 @@ EXPORT: Final = Button(
     permission="export_customer",
     question=gettext_lazy(
         "Everything that is stored about this customer in this project, as a JSON file: orders, checkouts, notifications as "
-        "they came, decisions, notes. Nothing is changed. The export is recorded with your name."
+        "they came, decisions, notes. Nothing is changed. The export is recorded with your name. The file comes at once, and this "
+        "page stays."
     ),
     form=RequestForm,
     offered=_is_erasable,

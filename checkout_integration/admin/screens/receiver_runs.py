@@ -304,6 +304,14 @@ class ReceiverRunAdmin(ButtonAdmin):
         """Return the state."""
         return run_state(row)
 
+    def error(self, row: ReceiverRun) -> Value:
+        """Return the class of the last exception, or what the shop's code waits for."""
+        return (
+            _("waits for: %(cause)s") % {"cause": visible(row.postponed_for)}
+            if row.is_postponed
+            else row.error
+        )
+
     def signal(self, row: ReceiverRun) -> str:
         """Return the name of the signal."""
         return row.message.signal
@@ -382,8 +390,10 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
         columns = [_("code of the shop"), _("since"), _("reason"), _("runs that wait"), ""]
         rows: list[list[Value]] = []
         for pause in pauses:
-            waiting = ReceiverRun.objects.filter(receiver=pause.receiver, state=ReceiverRun.State.PAUSED)
-            run = waiting.order_by("due_at", "pk").first()
+            runs = ReceiverRun.objects.filter(receiver=pause.receiver)
+            run = runs.filter(state=ReceiverRun.State.PAUSED).order_by("due_at", "pk").first()
+            if run is None:  # nothing waits yet: any run has the button
+                run = runs.filter(due_at__gte=pause.since - timedelta(days=7)).order_by("due_at").last()
             resume: Value = NOTHING
             if run is not None and viewer.may(RESUME.permission):
                 address = viewer.address(ReceiverRun, RESUME.name, run.pk)

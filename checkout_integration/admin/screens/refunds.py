@@ -56,6 +56,8 @@ class RefundAdmin(CsvAdmin):
     csv_columns = (
         *("document_id", "order__order_id", "project", "status", "refunded_at", "recorded_at"),
         *("amount", "currency", "reason", "code", "receipt_number", "transaction"),
+        *("order__created_at", "order__product", "order__country", "order__vat_payer"),
+        *("order__is_production", "order__live"),
     )
     sortable = {"refunded_at": "reversed_at"}
     ordering = ("-reversed_at", "-pk")

@@ -58,6 +58,7 @@ FORMULA: Final = re.compile(
 
 It is where a cell begins: a spreadsheet of another language may end one at a semicolon, tab or line break.
 """
+DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 CHUNK: Final = 2_000
 BYTE_ORDER_MARK: Final = "\ufeff"
 """By which Excel knows that the file is UTF-8."""
@@ -146,7 +147,8 @@ class CsvAdmin(ReadOnlyAdmin):
         if request.method == "GET" and not masked and self._personal_columns():
             self._record_download(request, changelist)
         rows = self._csv_rows(changelist, masked)
-        return csv_response(request, str(self.opts.model_name), rows)
+        days = [text for name in ("from_day", "to_day") if DAY.fullmatch(text := request.GET.get(name, ""))]
+        return csv_response(request, "-".join([f"{self.opts.model_name}s", *days]), rows)
 
     def _personal_columns(self) -> list[str]:
         return [

@@ -23,7 +23,7 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
             "The shop's code that granted the goods no longer exists, so the goods were not revoked. Revoke them by hand."
         ),
     ),
-    Reason.TYPE: (_("other type"), _("The order is of another type than the checkout.")),
+    Reason.TYPE: (_("another kind of sale"), _("The order is of another type than the checkout.")),
     Reason.MODE: (
         _("test or live"),
         _("A live checkout accepts only live payments, a test checkout only test payments."),

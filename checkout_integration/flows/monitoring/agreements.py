@@ -29,7 +29,7 @@ def renewal_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding
     ended = Checkout.primary.filter(owned_until__gt=now - WITHIN, owned_until__lte=now, project__in=projects)
     recurring = ended.filter(status=Checkout.Status.PAID, paid_order__recurring_id__gt="")
     count = len(recurring.values_list("pk", flat=True)[:MOST_COUNTED])
-    text, figures = _("Agreements that ended in the last week: %(n)s."), {"ended": count}
+    text, figures = _("Agreements with renewals that ended in the last week: %(n)s."), {"ended": count}
     text %= {"n": shown_count(count)}
     renewals = Grant.primary.filter(renewal=True, opened_at__gt=now - WITHIN, project__in=projects)
     if count < FEWEST or renewals.exists():

@@ -117,7 +117,7 @@ def order_queues() -> dict[str, tuple[StrOrPromise, Q]]:
             _("charged back in the last 7 days"),
             _charged_back_at(now) | _charged_back_without_time(now),
         ),
-        "unnotified": (_("paid, known from the list only"), known_by_list_alone(now)),
+        "unnotified": (_("paid in the last week, known from the list only"), known_by_list_alone(now)),
     }
 
 

@@ -39,7 +39,7 @@ def _linked() -> CheckoutUser:
 
 
 def _order(**columns: Any) -> Order:
-    return rows.make_order(user=_customer(), **columns)
+    return rows.make_order(**{"user": _customer(), **columns})
 
 
 def _in_review() -> Offer:
@@ -88,6 +88,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "apply"): _notified,
     ("order", "link-account"): lambda: (_order(), _account()),
     ("order", "block"): lambda: (_order(status="chargeback"), REASON),
+    ("order", "unblock"): lambda: (_order(user=_blocked()), REASON),
     ("order", "revoke"): lambda: (_order(), REASON),
     ("order", "restore"): lambda: (_order(status="refunded"), REASON),
     ("order", "export"): lambda: (_order(), REASON),

@@ -95,7 +95,6 @@ WAYS: Final[Mapping[str, Mapping[str, str]]] = {
         "transaction": "transaction",
         "id": "order id",
         "receipt_number": "receipt number",
-        "receipt_url": "receipt",
         "description": "description",
         "user.name": "name",
         "user.email": "e-mail",
