@@ -347,7 +347,8 @@ def _giving_back(order: Order) -> Value:
     """Return where money is given back, with the link to the service's page where the settings have its address."""
     text, link = (
         _(
-            "Money is given back at the service only. After a refund of all of it the shop's code takes back what was delivered."
+            "Money is given back at the service only. After a refund of all of it the shop's code takes back what was "
+            "delivered."
         ),
         _at_service(order),
     )

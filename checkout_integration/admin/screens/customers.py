@@ -433,8 +433,8 @@ EXPORT: Final = Button(
     permission="export_customer",
     question=gettext_lazy(
         "Everything that is stored about this customer in this project, as a JSON file: orders, checkouts, notifications as "
-        "they came, decisions, notes. Nothing is changed. The export is recorded with your name. The file comes at once, and this "
-        "page stays."
+        "they came, decisions, notes. Nothing is changed. The export is recorded with your name. The file comes at once, and "
+        "this page stays."
     ),
     form=RequestForm,
     offered=_is_erasable,

@@ -1,0 +1,190 @@
+"""What a new colleague misread at the desk: each sentence, name and button that was changed for it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from checkout_integration import flows
+from checkout_integration.flows.outbox.receivers import record_now
+from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, ReceiverRun
+from checkout_integration.signals import RetryLater, checkout_paid
+from checkout_integration.testing.delivery import Deliver
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
+from checkout_integration.testing.payloads import UserDocumentFactory
+from tests.support.admin import rows
+from tests.support.admin.screens import page_address
+from tests.support.flows.shop import Listening
+
+pytestmark = pytest.mark.django_db
+CAUSE = "the guest has not added it to an account"
+LISTS = "/admin/checkout_integration"
+
+
+def words(client: Client, address: str, data: dict[str, Any] | None = None) -> str:
+    """The page, without its markup; of a POST the page to which it leads."""
+    answer = client.get(address) if data is None else client.post(address, data, follow=True)
+    return " ".join(
+        unescape(re.sub(r"<script.*?</script>|<[^>]+>", " ", answer.text, flags=re.DOTALL)).split()
+    )
+
+
+def press(row: Any, button: str, model: str = "order") -> str:
+    """The address of a button's question."""
+    return page_address(model, row).replace("/change/", f"/{button}/")
+
+
+def wait_for_account(checkout: Checkout, **arguments: Any) -> None:
+    """Deliver to an account only."""
+    if checkout.owner is None:
+        raise RetryLater(3600, CAUSE)
+
+
+def guests_order(deliver: Deliver, email: str = "hugo@example.com") -> Order:
+    """A guest's paid order; the service knows a guest anew at each purchase."""
+    checkout = CheckoutFactory(description="Tin raven", user=None)
+    user = UserDocumentFactory(external_id=None, email=email)
+    document = {**order_document_for(checkout), "user": user}
+    deliver(order=document)
+    order = Order.objects.get(order_id=document["id"])
+    PersonalData.objects.filter(order=order).update(email=email)
+    return order
+
+
+def test_goods_that_wait_say_for_what_until_somebody_links_the_guest(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """Nobody reads "being delivered" of them; the button is the one that helps; then nothing says that they wait."""
+    listen.connect(checkout_paid, wait_for_account, "shop.give")
+    order = guests_order(checkout_deliver)
+    User.objects.create_user("juno")
+    page = words(admin_client, page_address("order", order))
+    assert f"The goods wait: {CAUSE}." in page and "are being delivered" not in page
+    assert f"shop.give – postponed, waits for: {CAUSE}" in page
+    assert page.index("Link to an account") < page.index("More"), "the main button"
+    assert f"waits for: {CAUSE}" in words(admin_client, f"{LISTS}/receiverrun/")
+    question = words(admin_client, press(order, "link-account"))
+    assert "unless it waits for an account: then it runs now" in question
+    words(
+        admin_client,
+        press(order, "link-account"),
+        {"account": "juno", "reason": "it is theirs", "confirmed": "yes"},
+    )
+    flows.run_due()
+    page = words(admin_client, page_address("order", order))
+    assert "Delivered" in page and "The goods wait" not in page
+
+
+def test_other_guests_with_the_same_address_are_named(
+    admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """By their ids, of those whom nobody has linked yet; the address itself is not written."""
+    first, second, other = (
+        guests_order(checkout_deliver, f"{name}@example.com") for name in ("hugo", "hugo", "ada")
+    )
+    assert first.user and second.user and other.user
+    question = words(admin_client, press(first, "link-account"))
+    named = question.partition("Other guests have the same e-mail address")[2]
+    assert str(second.user) in named and str(other.user) not in question
+    flows.operations.link_account(second.user, User.objects.create_user("juno"), reason="theirs")
+    assert "Other guests" not in words(admin_client, press(first, "link-account"))
+
+
+def test_a_new_checkout_is_for_a_thing_that_was_sold_before_by_its_name(
+    admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """What was sold more than once; a basket of one customer is none of these."""
+    product, basket = User.objects.create_user("1,200 gems"), User.objects.create_user("basket of Ada")
+    for subject in (product, product, basket):
+        CheckoutFactory(subject=subject, description="x", expected_amount="5.00")
+    kind = Checkout.objects.latest("pk").subject_type_id
+    document = {**order_document_for(CheckoutFactory.build(), amount="19.99"), "metadata": {}}
+    checkout_deliver(order=document)
+    order = Order.objects.get(order_id=document["id"])
+    question = words(admin_client, press(order, "bind"))
+    assert "1,200 gems" in question and "basket of Ada" not in question
+    answers = {
+        "type": "simple",
+        "amount": "19.99",
+        "currency": "USD",
+        "description": "gems",
+        "reason": "by phone",
+    }
+    choice = {"subject_type": f"{kind}:{product.pk}", "confirmed": "yes"}
+    assert ": verified." in words(admin_client, press(order, "bind"), {**answers, **choice})
+    order.refresh_from_db()
+    assert order.checkout is not None and order.checkout.subject == product
+
+
+def test_a_block_is_lifted_where_it_was_set(admin_client: Client) -> None:
+    """On the order of the chargeback, too."""
+    order = rows.make_order(user=rows.make_customer(), status="chargeback")
+    for button, is_blocked in (("block", True), ("unblock", False)):
+        words(admin_client, press(order, button), {"reason": "a thief?", "confirmed": "yes"})
+        assert CheckoutUser.objects.filter(blocked_at__isnull=False).exists() == is_blocked
+
+
+def test_the_lists_say_until_when_a_pass_is_owned(admin_client: Client) -> None:
+    """Nobody opens every agreement to see which ends next."""
+    now = datetime.now(UTC)
+    for days in (-3, 40):
+        at = now + timedelta(days=days)
+        Checkout.objects.filter(pk=rows.make_checkout(status="paid").pk).update(lasts_days=30, owned_until=at)
+    page = words(admin_client, f"{LISTS}/checkout/")
+    for days, word in ((-3, "ended"), (40, "until")):
+        assert f"{word} {now + timedelta(days=days):%Y-%m-%d}" in page
+
+
+def test_code_that_is_paused_is_resumed_where_it_is_named(admin_client: Client, listen: Listening) -> None:
+    """Although no run waits for it yet."""
+    listen.connect(checkout_paid, wait_for_account, "shop.give")
+    record_now()
+    run = rows.make_run(rows.make_order(), receiver="shop.give", due_at=datetime.now(UTC))
+    assert flows.operations.pause_receiver("shop.give", staff=None, reason="a flood") == 0
+    page = admin_client.get(f"{LISTS}/failures/").text
+    (address,) = re.findall(r'href="([^"]+/resume/)"', page)
+    assert str(run.pk) in address
+    assert "The code is resumed." in words(admin_client, address, {"confirmed": "yes"})
+
+
+def test_evidence_promises_no_use_that_nobody_recorded(admin_client: Client) -> None:
+    """And the address of a receipt, which opens it for everybody, is in none of its files."""
+    order = rows.make_order(document={"receipt_url": "https://service.example/receipts/canary"})
+    answer: Any = admin_client.get(press(order, "evidence"))
+    content = b"".join(answer.streaming_content)
+    pack = ZipFile(BytesIO(content))
+    page = pack.read("summary.html").decode()
+    assert "What happened, and when</h2>" in page and "used" not in page
+    assert not [name for name in pack.namelist() if b"canary" in pack.read(name)]
+
+
+def test_a_file_is_named_by_its_days(admin_client: Client) -> None:
+    """An accountant has one for each month."""
+    answer = admin_client.get(f"{LISTS}/refund/csv/?from_day=2026-10-01&to_day=2026-10-31")
+    assert 'filename="refunds-2026-10-01-2026-10-31.csv"' in answer["Content-Disposition"]
+
+
+@pytest.mark.parametrize("text", ["9.99 USD", "USD 9.99", "9,99\u00a0usd"])
+def test_an_amount_may_be_typed_with_its_currency(admin_client: Client, text: str) -> None:
+    """As the customer says it."""
+    order = rows.make_order()
+    page = admin_client.get(f"{LISTS}/order/", {"amount": text})
+    assert list(page.context["cl"].queryset) == [order]
+
+
+def test_a_run_that_is_due_again_waits_for_nothing() -> None:
+    """What it waited for has come, or its time has."""
+    columns = {"state": "due", "postponed_for": CAUSE, "finished_at": None}
+    runs = [
+        rows.make_run(rows.make_order(), due_at=datetime.now(UTC) + timedelta(minutes=minutes), **columns)
+        for minutes in (5, -5)
+    ]
+    assert [ReceiverRun.objects.get(pk=run.pk).is_postponed for run in runs] == [True, False]
