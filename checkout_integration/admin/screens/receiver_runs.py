@@ -179,8 +179,8 @@ def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None, empty
         _("runs"),
         _("customers"),
         _("amount"),
-        _("first"),
-        _("last"),
+        _("first message"),
+        _("last message"),
         _("last attempt"),
         _("newest orders"),
     ]
