@@ -24,7 +24,7 @@ LOOKED_AT = (
     "docs/reference/flows",
     "search",
 )
-ASKED = {
+QUESTIONS = {
     "stop a receiver for a while": "docs/receivers",
     "service_away": "docs/reference/commands",
     "customer paid and got nothing": "docs/desk-handbook",
@@ -93,12 +93,12 @@ def main(folder: str) -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page()
-        for query, wanted in ASKED.items():
+        for query, answer in QUESTIONS.items():
             found = results(page, site, query)
-            rank = found.index(wanted) + 1 if wanted in found else 0
+            rank = found.index(answer) + 1 if answer in found else 0
             if not 1 <= rank <= FIRST:
                 missed += 1
-                print(f"{query!r} finds first: {', '.join(found[:FIRST])}; the answer is in {wanted}.")
+                print(f"{query!r} finds first: {', '.join(found[:FIRST])}; the answer is in {answer}.")
         for path in LOOKED_AT:
             page.goto(f"{site}/{path}.html")
             page.wait_for_load_state("networkidle")
@@ -112,7 +112,7 @@ def main(folder: str) -> int:
         browser.close()
     server.shutdown()
     if not missed:
-        print(f"The search answers {len(ASKED)} questions; axe finds nothing on {len(LOOKED_AT)} pages.")
+        print(f"The search answers {len(QUESTIONS)} questions; axe finds nothing on {len(LOOKED_AT)} pages.")
     return missed
 
 

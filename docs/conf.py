@@ -68,7 +68,7 @@ def add_toctrees(app: Any, docname: str, content: list[str]) -> None:
 ROW: Final = re.compile(r"^\| \[.*?\]\(([\w./-]+)\.md(?:#[\w-]+)?\).*? \| (.+) \|$", re.MULTILINE)
 LISTING: Final = ("Reference", "Inside")
 """Sections of the first page whose pages answer few questions, although they have every word."""
-ASKED: Final = {
+WORDS_OF_READERS: Final = {
     "docs/receivers": "stop again replay failed",
     "docs/desk-handbook": "paid got nothing",
     "docs/shop-pages": "iframe frame popup window",
@@ -85,11 +85,11 @@ ASKED: Final = {
 
 
 def add_search_words(app: Any, doctree: Any) -> None:
-    """Let the search find a page by its row on the first page, and by `ASKED`."""
+    """Let the search find a page by its row on the first page, and by `WORDS_OF_READERS`."""
     page = app.env.docname
     rows = ROW.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
     texts = [text for name, text in rows if posixpath.normpath(f"docs/{name}") == page]
-    words = re.findall(r"[\w-]+", " ".join([*texts, ASKED.get(page, "")]))
+    words = re.findall(r"[\w-]+", " ".join([*texts, WORDS_OF_READERS.get(page, "")]))
     if words:
         doctree += nodes.meta("", name="keywords", content=",".join(words))
 
@@ -103,7 +103,9 @@ def name_lists(app: Any) -> None:
     for heading, text in zip(parts[::2], parts[1::2], strict=True):
         if heading in LISTING:
             lists += [posixpath.normpath(f"docs/{name}") for name, _ in ROW.findall(text)]
-    app.add_js_file(None, body=f"const LISTS = {json.dumps(lists)}, ASKED = {json.dumps(ASKED)};")
+    app.add_js_file(
+        None, body=f"const LISTS = {json.dumps(lists)}, WORDS_OF_READERS = {json.dumps(WORDS_OF_READERS)};"
+    )
 
 
 def setup(app: Any) -> None:

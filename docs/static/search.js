@@ -5,7 +5,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return;
   const ofWord = Search.performTermsSearch;
   const stem = (word) => new Stemmer().stemWord(word);
-  const isAsked = (page, word) => (ASKED[page] ?? "").split(" ").map(stem).includes(word);
+  const isTheirWord = (page, word) => (WORDS_OF_READERS[page] ?? "").split(" ").map(stem).includes(word);
   const weighed = (result) => (LISTS.includes(result[0]) ? result[4] * 0.4 : result[4]);
 
   Search.performTermsSearch = (words, excluded) => {
@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const rarity = Math.log(1 + Search._index.docnames.length / found.length);
       for (const result of found) {
         const known = pages.get(result[0]) ?? { result: result.with(4, 0), matched: 0 };
-        known.result[4] += (isAsked(result[0], word) ? Scorer.title : result[4]) * rarity;
+        known.result[4] += (isTheirWord(result[0], word) ? Scorer.title : result[4]) * rarity;
         known.matched += 1;
         pages.set(result[0], known);
       }

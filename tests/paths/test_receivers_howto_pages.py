@@ -246,7 +246,7 @@ def test_what_the_old_code_has_delivered_is_not_delivered_again(
 
 
 @pytest.mark.django_db
-def test_both_are_asked_who_owns_what(shown: Page, checkout_deliver: Deliver) -> None:
+def test_both_know_who_owns_what(shown: Page, checkout_deliver: Deliver) -> None:
     """docs/moving.md: what was bought here is owned, and what the old sales say."""
     paid(user=User.objects.create_user("ada"), type="product", products=["sword"])
     old_sales = Noted(owns=False)
