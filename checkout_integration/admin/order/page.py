@@ -434,7 +434,7 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
                 viewer.link(type(linked), linked.pk, linked) if linked and linked != account else "",
             ),
             (
-                _("belongs to"),
+                _("thing of the shop"),
                 viewer.link(subject_class, checkout.subject_id, f"{subject} {checkout.subject_id}")
                 if checkout and subject_class
                 else "",

@@ -242,7 +242,7 @@ class CheckoutAdmin(ButtonAdmin):
         "abandoned": gettext_lazy("left unpaid"),
         "products_sold": gettext_lazy("products"),
         "virtual_currency": gettext_lazy("virtual currency"),
-        "subject": gettext_lazy("belongs to"),
+        "subject": gettext_lazy("thing of the shop"),
         "recorded_at": gettext_lazy("created"),
     }
     labels = {"status": CHECKOUT_STATUSES}
