@@ -40,7 +40,7 @@ def test_a_declined_renewal_says_what_follows(admin_client: Client) -> None:
     """Until when the customer has what was paid for before; an earlier payment of the agreement is nothing to look at."""
     order = renewed(lasts_days=30, owned_until=datetime(2030, 1, 2, tzinfo=UTC))
     page = page_of(admin_client, order)
-    assert "This is a renewal, and it was not paid. What was paid before lasts until" in page
+    assert "This is a renewal, and it was not paid. What was paid before is owned until" in page
     assert "2030-01-02" in page and "in another order too" not in page
     Order.objects.filter(pk=order.pk).update(recurring_id="")
     page = page_of(admin_client, order)

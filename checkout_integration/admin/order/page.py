@@ -311,7 +311,7 @@ def _of_renewal(order: Order, state: OrderState) -> Iterator[Value]:
         return
     yield _("This is a renewal, and it was not paid.")
     if checkout.owned_until:
-        yield format_html(_("What was paid before lasts until {}."), moment(checkout.owned_until))
+        yield format_html(_("What was paid before is owned until {}."), moment(checkout.owned_until))
     else:
         yield _("The shop has said no end, so the customer keeps what was paid for before.")
 
