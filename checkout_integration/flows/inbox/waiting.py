@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
+from django.db import connections
 from django.db.models import Q
 
-from checkout_integration.flows.database import Query
+from checkout_integration.flows.database import Query, state_database
 from checkout_integration.flows.inbox.applying import apply_due
 from checkout_integration.flows.inbox.claiming import head_of
 from checkout_integration.models import Checkout, Notification
@@ -38,7 +39,9 @@ def apply_for_account(account: object) -> None:
 
     One statement where nothing is stored. Raises nothing, as `apply_for`. ``account``: primary key of a user of the shop.
     """
-    _apply_if_possible(_OF_BUYER.rows(account=account, payable=[each.value for each in Checkout.PAYABLE]))
+    column: Any = Checkout._meta.get_field("user")
+    key = column.get_db_prep_value(account, connections[state_database()])  # a UUID is a text for some databases
+    _apply_if_possible(_OF_BUYER.rows(account=key, payable=[each.value for each in Checkout.PAYABLE]))
 
 
 # A derived table: MariaDB would execute a plain UNION once for each notification that is due.

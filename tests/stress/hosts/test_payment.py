@@ -56,6 +56,10 @@ def test_a_payment_ends_paid_and_the_pages_open(host: Running) -> None:
         assert (admin.status_code, admin.history) == (200, [])
         assert checkout["order_id"] in admin.text
         assert "1234.50" in admin.text
+        # Whatever the key of the account is; a statement of our own has to prepare it for the database.
+        for page in ("checkouts/", "orders/", "owned/", f"orders/{checkout['order_id']}/"):
+            answer = session.get(f"{host.url}{host.host.prefix}/rest/{page}", timeout=30)
+            assert answer.status_code == (404 if checkout["order_id"] in page else 200), (page, answer.text)
 
 
 def logged_in(host: Running) -> requests.Session:

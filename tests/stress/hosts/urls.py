@@ -12,6 +12,7 @@ from tests.stress.hosts.settings import HOST
 pages = [
     path("admin/", admin.site.urls),
     path("checkout/", include("checkout_integration.urls")),
+    path("rest/", include("checkout_integration.api.urls")),
 ]
 urlpatterns = [
     path("desk/", desk.look),
