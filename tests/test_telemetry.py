@@ -252,10 +252,15 @@ def test_the_page_starts_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     exec(block("docs/metrics.md", "# mysite/telemetry.py"), vars(module))
     # Its thread serves until the process ends, so a test cannot end it: the port is enough here.
     ports = list[int]()
-    monkeypatch.setattr(module, "start_http_server", ports.append)
-    monkeypatch.setenv("METRICS_PORT", "9464")
+
+    def serve(port: int) -> None:
+        if port < 9466:
+            raise OSError(98, "Address already in use")
+        ports.append(port)
+
+    monkeypatch.setattr(module, "start_http_server", serve)
     module.start()
-    assert ports == [9464]
+    assert ports == [9466]
     assert [type(each).__name__ for each in given] == ["MeterProvider", "TracerProvider"]
     for provider in given:
         provider.shutdown()  # type: ignore[attr-defined]

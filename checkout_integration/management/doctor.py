@@ -296,7 +296,11 @@ MENDS: Final[Sequence[tuple[int, int, str]]] = (
         405,
         "Include checkout_integration.urls at this path; restart the web process, which may lack the project's alias.",
     ),
-    (400, 500, "Something before the shop refuses it, or changes its body: let the path pass unchanged."),
+    (
+        400,
+        500,
+        "ALLOWED_HOSTS lacks the host, or something before the shop refuses or changes it: let the path pass.",
+    ),
     (
         500,
         600,

@@ -182,7 +182,7 @@ def test_an_amount_may_be_typed_with_its_currency(admin_client: Client, text: st
 
 def test_a_run_that_is_due_again_waits_for_nothing() -> None:
     """What it waited for has come, or its time has."""
-    columns = {"state": "due", "postponed_for": CAUSE, "finished_at": None}
+    columns: dict[str, Any] = {"state": "due", "postponed_for": CAUSE, "finished_at": None}
     runs = [
         rows.make_run(rows.make_order(), due_at=datetime.now(UTC) + timedelta(minutes=minutes), **columns)
         for minutes in (5, -5)

@@ -280,7 +280,7 @@ def test_a_proxy_that_passes_everything(shop: str) -> None:
         (204, {}, b"", "the status 204", "Something else answers"),
         (403, {}, b"", "the status 403", "A firewall, a middleware or a login"),
         (404, {}, b"", "the status 404", "Include checkout_integration.urls"),
-        (413, {}, b"", "the status 413", "let the path pass unchanged"),
+        (413, {}, b"", "the status 413", "let the path pass"),
         (502, {}, b"", "the status 502", "Look at the log of the web process"),
         (200, {}, b"", "this database did not get it", "another installation's"),
     ],

@@ -330,7 +330,9 @@ def _a_host_that_the_sandbox_does_not_know(shop: Shop) -> str:
 
 @symptom("The sandbox needs werkzeug")
 def _without_the_extra(shop: Shop) -> str:
-    code = "import runpy, sys; sys.modules['werkzeug'] = None; runpy.run_module('checkout_integration.sandbox')"
+    code = (
+        "import runpy, sys; sys.modules['werkzeug'] = None; runpy.run_module('checkout_integration.sandbox')"
+    )
     code = code.replace("sandbox')", "sandbox', run_name='__main__')")
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False

@@ -178,8 +178,8 @@ ACCEPT: Final = Button(
     label=gettext_lazy("Accept this payment"),
     permission="accept_payment",
     question=gettext_lazy(
-        "The payment then counts as one for exactly what was sold. Compare what was paid with what was expected first. To undo "
-        "it, revoke the goods."
+        "The payment then counts as one for exactly what was sold. Compare what was paid with what was expected first. To "
+        "undo it, revoke the goods."
     ),
     form=ReasonForm,
     offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,

@@ -40,7 +40,9 @@ def apply_for_account(account: object) -> None:
     One statement where nothing is stored. Raises nothing, as `apply_for`. ``account``: primary key of a user of the shop.
     """
     column: Any = Checkout._meta.get_field("user")
-    key = column.get_db_prep_value(account, connections[state_database()])  # a UUID is a text for some databases
+    key = column.get_db_prep_value(
+        account, connections[state_database()]
+    )  # a UUID is a text for some databases
     _apply_if_possible(_OF_BUYER.rows(account=key, payable=[each.value for each in Checkout.PAYABLE]))
 
 

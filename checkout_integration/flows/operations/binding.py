@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Model, Q
 from django.utils.translation import gettext as _
 
@@ -48,6 +49,7 @@ class CheckoutDescription:
         currency: of the price.
         description: what was sold, in a line of text.
         subject: the shop's own object that was sold, if its receivers need one.
+        user: the account that bought it; left out, that of the customer's row, which may have none. Then nobody owns it.
 
     """
 
@@ -56,6 +58,7 @@ class CheckoutDescription:
     currency: str = ""
     description: str = ""
     subject: Model | None = None
+    user: AbstractBaseUser | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +171,8 @@ def _bind(
 def _described_checkout(project: Project, to: CheckoutDescription, change: OrderChange) -> Checkout:
     """Insert the checkout that staff describe. The insertion locks it."""
     document, customer = change.after.order, change.row.user
+    # The account of a link gets it as it gets what the customer bought, so that it can be taken back.
+    known = customer.account_id if customer and not customer.linked_at else None
     return Checkout.primary.create(
         project=project.alias,
         type=to.type,
@@ -179,8 +184,7 @@ def _described_checkout(project: Project, to: CheckoutDescription, change: Order
         ),
         description=to.description,
         test=project.accept_test_payments,
-        # The account of a link gets it as it gets what the customer bought, so that it can be taken back.
-        user_id=customer.account_id if customer and not customer.linked_at else None,
+        user_id=to.user.pk if to.user else known,
         order_id=change.order_id,
         **({"subject": to.subject} if to.subject is not None else {}),
     )

@@ -92,8 +92,9 @@ def is_retryable(run: ReceiverRun) -> bool:
 def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     """Make a run due now: one that ended without success, with all its attempts anew, or one that waits for its next attempt.
 
-    Failed attempts stay in its history. Return False when it has just become due, waits for an earlier run, is running, or
-    done: a second run would grant twice. The account is logged by its primary key.
+    Who runs receivers takes it: Celery within its next drain, half a minute later. Failed attempts stay in its history.
+    Return False when it has just become due, waits for an earlier run, is running, or done: a second run would grant twice.
+    The account is logged by its primary key.
     """
     made_due = with_retries(lambda: _retry_run(run, staff))
     if made_due:

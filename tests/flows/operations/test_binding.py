@@ -251,10 +251,15 @@ def test_payments_from_before_the_installation_can_be_accepted(
 def test_the_example_of_the_page_binds_old_orders(
     checkout_deliver: Deliver, listen: Listening, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """docs/ways-back.md: each gets a checkout of its own, and pays for it."""
+    """docs/ways-back.md: each gets a checkout of its own, of the account that the service names, and pays for it."""
     heard, order = listen(checkout_paid), historic(checkout_deliver)
+    ada = User.objects.create_user("ada")
+    Order.objects.filter(pk=order.pk).update(
+        document={**order.document, "user": {"external_id": str(ada.pk)}}
+    )
     exec(block("docs/ways-back.md", "# shop/migrate.py"), {})
     assert "verdict historic → verified" in capsys.readouterr().out
     flows.run_due()
     assert [each["order"] for each in heard] == [order]
-    assert Checkout.objects.get().description == "from the old shop"
+    checkout = Checkout.objects.get()
+    assert (checkout.description, checkout.owner) == ("from the old shop", ada)
