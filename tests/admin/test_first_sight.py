@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 
 from checkout_integration import flows
@@ -105,7 +106,11 @@ def test_a_new_checkout_is_for_a_thing_that_was_sold_before_by_its_name(
     product, basket = User.objects.create_user("1,200 gems"), User.objects.create_user("basket of Ada")
     for subject in (product, product, basket):
         CheckoutFactory(subject=subject, description="x", expected_amount="5.00")
-    kind = Checkout.objects.latest("pk").subject_type_id
+    removed = ContentType.objects.create(app_label="an_app_that_was_removed", model="thing")
+    for _ in range(2):
+        checkout = CheckoutFactory(description="x", expected_amount="5.00")
+        Checkout.objects.filter(pk=checkout.pk).update(subject_type=removed, subject_id="1")
+    kind = ContentType.objects.get_for_model(User).pk
     document = {**order_document_for(CheckoutFactory.build(), amount="19.99"), "metadata": {}}
     checkout_deliver(order=document)
     order = Order.objects.get(order_id=document["id"])

@@ -165,6 +165,8 @@ def test_no_screen_finds_rows_by_personal_data(client: Client, searched: str, sc
         ("1881 grace", False),
         ("1881 1881", False),
         ("1881 2026-02-31", False),
+        ("1881 9999-12-31", False),
+        ("1881 0001-01-01", False),
     ],
 )
 def test_a_payment_is_found_by_what_a_customer_knows(

@@ -310,7 +310,7 @@ class BindForm(ReasonForm):
         except UnknownAlias:  # to link it is refused too, and says why
             candidates = []
         choices = [(str(each.checkout.pk), _candidate_text(each)) for each in candidates]
-        newest = list(_newest_with_things(self.row))
+        newest = _newest_with_things(self.row)
         kinds = {
             each.subject_type
             for each in ([each.checkout for each in candidates] or newest)
@@ -418,19 +418,23 @@ class BindForm(ReasonForm):
         return None
 
 
-def _newest_with_things(order: Order) -> QuerySet[Checkout]:
+def _newest_with_things(order: Order) -> list[Checkout]:
     newest = Checkout.objects.filter(project=order.project).order_by("-pk")[:NEWEST_LOOKED_AT]
-    return newest.select_related("subject_type")
+    # Django cannot read a thing of an app that was removed.
+    return [
+        each
+        for each in newest.select_related("subject_type")
+        if each.subject_type and each.subject_type.model_class()
+    ]
 
 
 def _things(newest: Sequence[Checkout]) -> list[tuple[str, str]]:
     """Return what was sold more than once, as choices by name: a basket is of one customer, a product of all."""
-    sold = Counter((each.subject_type, each.subject_id) for each in newest if each.subject_type)
+    sold = Counter((each.subject_type_id, each.subject_id) for each in newest)
     again = [each for each, count in sold.items() if count > 1][:MOST_THINGS]
-    things = [(kind, kind.get_all_objects_for_this_type(pk=key).first()) for kind, key in again]
-    return sorted(
-        ((f"{kind.pk}:{thing.pk}", short(thing)) for kind, thing in things if thing), key=itemgetter(1)
-    )
+    first = {(each.subject_type_id, each.subject_id): each for each in newest}
+    things = {f"{kind}:{key}": first[kind, key].subject for kind, key in again}
+    return sorted(((value, short(thing)) for value, thing in things.items() if thing), key=itemgetter(1))
 
 
 def _candidate_text(candidate: flows.operations.Candidate) -> str:

@@ -277,9 +277,8 @@ def _what_to_do(
         lines.append(_("Nothing to do."))
     is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     waits = is_guests and any(run.is_postponed for run in runs)
-    return format_html_join(" ", "{}", [(line,) for line in lines if line]), ("link-account",) if waits else (
-        "check",
-    )
+    button = "link-account" if waits else "check"
+    return format_html_join(" ", "{}", [(line,) for line in lines if line]), (button,)
 
 
 def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:

@@ -38,6 +38,8 @@ AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
 CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
 CURRENCY_BESIDE: Final = re.compile(r"^[A-Za-z]{3}\s|\s[A-Za-z]{3}$")
 """An amount is copied with its currency; the filter has a field for that."""
+FIRST_YEAR, LAST_YEAR = 1970, 9999
+"""No day of an order is outside; databases know no moments much before and after."""
 DAYS: Final = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y")
 
 
@@ -86,7 +88,8 @@ def _of_payment(words: Sequence[str]) -> Q | None:
 def _day(word: str) -> date | None:
     for format_ in DAYS:
         with suppress(ValueError):
-            return date(*time.strptime(word, format_)[:3])
+            day = date(*time.strptime(word, format_)[:3])
+            return day if FIRST_YEAR <= day.year < LAST_YEAR else None
     return None
 
 

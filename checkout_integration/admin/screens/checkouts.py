@@ -245,7 +245,6 @@ class CheckoutAdmin(ButtonAdmin):
         "subject": gettext_lazy("thing of the shop"),
         "recorded_at": gettext_lazy("created"),
     }
-    labels = {"status": CHECKOUT_STATUSES}
     personal_fields = ("payment_form_url",)
 
     def get_urls(self) -> list[URLPattern]:
