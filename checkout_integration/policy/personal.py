@@ -14,13 +14,14 @@ Public: TypeAlias = Mapping[str, "Public | None"]
 
 WHOLE: Final = None
 REFUND: Final[Public] = dict.fromkeys("amount currency reason code receipt_number".split(), WHOLE)
+# A receipt opens for everybody who knows its id and the order's: the id is personal as its address is.
 # Description and metadata are the shop's own words. `protocol.order` keeps them out of repr() all the same: a shop may have
 # written a customer's name there, which is why erasing takes the metadata too (`erasure.lasting`).
 PUBLIC: Final[Public] = {
     **dict.fromkeys(
         (
             "id transaction object status description created_at canceled canceled_at cancellation refunded refunded_at "
-            "receipt_number receipt_id agreement_version agreement_accepted notify_sale amount currency tax "
+            "receipt_number agreement_version agreement_accepted notify_sale amount currency tax "
             "net_revenue fee items metadata original_amount country type platform_id virtual_currency_amount "
             "is_buy_for_virtual_currency charge_currency charge_amount vat_payer is_production testing_case form_mode "
             "merchant_info recurring recurring_id"

@@ -43,6 +43,7 @@ CANARY = "ada@example.com"
         {"unheard_of": CANARY},
         pytest.param({"receipt_email": CANARY}, marks=pytest.mark.spec("ORD-12")),
         pytest.param({"receipt_phone": CANARY}, marks=pytest.mark.spec("ORD-13")),
+        {"receipt_id": CANARY},
         pytest.param({"receipt_url": CANARY}, marks=pytest.mark.spec("ORD-15")),
         pytest.param({"refund": {"amount": 5, "receipt_url": CANARY}}, marks=pytest.mark.spec("RFD-06")),
         {"refund": {"unheard_of": CANARY}},
