@@ -113,6 +113,7 @@ CHECKOUT_INTEGRATION = {
     "CHECKOUT_URL": SERVICE,
     "ORDER_FORM_URL": FORM,
     "CLIENT_SCRIPT_URL": SCRIPT,
+    "ORDER_URL": f"{SERVICE}/_sandbox/#/order/{{order_id}}",
     "HOOKS": "example_project.shop.hooks.ShopHooks",
     "RUNNER": "celery",
     "DYNAMIC_URLS": True,

@@ -165,7 +165,11 @@ def rows_link(context: Context, finding: Finding) -> str:
 
 def _rows_address(viewer: Any, finding: Finding) -> str:
     may_see = finding.rows is not None and viewer.has_perm(finding.rows.view_permission)
-    return finding.link if may_see else ""
+    # What is well and counts nothing has no rows.
+    counts = finding.severity != Severity.OK or any(
+        isinstance(each, int) and each for each in finding.figures.values()
+    )
+    return finding.link if may_see and counts else ""
 
 
 @register.inclusion_tag("admin/checkout_integration/severity.html")

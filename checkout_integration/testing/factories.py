@@ -23,7 +23,7 @@ from checkout_integration.protocol import strict_json
 from checkout_integration.protocol.order import parse_order
 from checkout_integration.protocol.signature import sign
 from checkout_integration.protocol.vocabulary import SIGNATURE_SCHEME, Event, OrderStatus, OrderType
-from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderDocumentFactory
+from checkout_integration.testing.payloads import NotificationDocumentFactory, OrderDocumentFactory, time_text
 
 __all__ = [
     "CheckoutFactory",
@@ -51,7 +51,8 @@ LONG_BEFORE = timedelta(days=400)
 class CheckoutFactory(DjangoModelFactory[Checkout]):
     """A checkout that is open: 9.99 USD, type simple. It takes test payments where the project does.
 
-    ``user`` is its account; with a ``recipient`` it is a gift.
+    ``user`` is its account; with a ``recipient`` it is a gift. Any other column is a keyword too, such as ``description``,
+    ``subject``, ``lasts_days`` and ``grace_days``.
     """
 
     class Meta:
@@ -93,6 +94,8 @@ def order_document_for(checkout: Checkout, **changes: Any) -> dict[str, Any]:
         "metadata": {**checkout.metadata, project.reference_key: checkout.reference},
         "virtual_currency_amount": checkout.virtual_currency_amount or Decimal(0),
     }
+    if checkout.recorded_at is not None:  # one order has one such time, however often its document is made
+        paid["created_at"] = time_text(checkout.recorded_at)
     if checkout.user_id is not None:
         paid["user__external_id"] = str(checkout.user_id)
     document: dict[str, Any] = OrderDocumentFactory(**{**paid, **price, **changes})

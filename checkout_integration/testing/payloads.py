@@ -51,9 +51,14 @@ REVERSED = (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)
 PAID = (OrderStatus.PROCESSED, *REVERSED)
 
 
+def time_text(at: datetime) -> str:
+    """Return a time, as the service writes times."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
 def now_text() -> str:
     """Return the present time, as the service writes times."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return time_text(datetime.now(UTC))
 
 
 class AddressDocumentFactory(factory.DictFactory):

@@ -33,6 +33,7 @@ from checkout_integration.flows.checkout import (
     signed_reference,
 )
 from checkout_integration.models import Checkout, Order
+from checkout_integration.policy.verdict import VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.dispatching import DispatchingRedirect, JsonDispatchingResponse
 from checkout_integration.views.transactions import outside_transactions
@@ -258,6 +259,10 @@ def _words_of_goods(checkout: Checkout, goods: Goods) -> str:
 def _words_of_reversed(order: Order | None) -> tuple[str, str]:
     if order is not None and order.status == OrderStatus.CHARGEBACK:
         return gettext("Charged back"), gettext("Your bank has taken the payment back.")
+    if order is not None and order.verdict == VerdictStatus.REVOKED:
+        return gettext("Taken back"), gettext(
+            "The shop has taken the goods back. The payment was not refunded."
+        )
     return gettext("Refunded"), gettext("The payment was refunded.")
 
 

@@ -64,8 +64,10 @@ class SellMixin(AccessMixin, View):
 
     def not_created(self, error: flows.CheckoutError | flows.CreationError) -> HttpResponseBase:
         """Return the response where there is no form: ``error`` says whether the service made an order all the same."""
-        context = {"error": error, "csp_nonce": csp_nonce(self.request)}
-        return render(self.request, "checkout_integration/not_created.html", context, status=503)
+        blocked = isinstance(error, flows.CustomerBlocked)
+        context = {"error": error, "blocked": blocked, "csp_nonce": csp_nonce(self.request)}
+        status = 403 if blocked else 503
+        return render(self.request, "checkout_integration/not_created.html", context, status=status)
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Sell. An order that could not be recorded has its form all the same."""

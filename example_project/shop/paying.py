@@ -104,6 +104,11 @@ class Buy(SellMixin):
 
     def not_created(self, error: flows.CheckoutError | flows.CreationError) -> HttpResponseBase:
         """Say so on the product's page."""
+        if isinstance(error, flows.CustomerBlocked):
+            messages.error(
+                self.request, _("You cannot buy here. If you do not know why, please write to us.")
+            )
+            return redirect(self.product)
         advice = (
             _("Please look at your purchases before you try again.")
             if isinstance(error, flows.CheckoutError) and error.outcome_unknown

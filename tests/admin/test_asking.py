@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from checkout_integration import flows
+from checkout_integration.flows.sync import list_rows
 from checkout_integration.models import Checkout, Order
 from checkout_integration.sandbox import Sandbox
 from tests.support.admin import rows
@@ -54,6 +55,31 @@ def test_the_order_is_fetched_and_opened(client: Client, unheard: Checkout, by: 
     assert (order.status, order.checkout) == ("processed", unheard)
     assert address == f"{LIST}{order.pk}/change/"
     assert said == "The service has it. What it has sent is here now."
+
+
+@pytest.mark.parametrize("text", ["robin@example.com", "4242 9.99", "9.99 USD"])
+@pytest.mark.parametrize("others", [0, 3])
+def test_what_the_service_cannot_look_for_is_found_among_its_newest_orders(
+    client: Client,
+    unheard: Checkout,
+    checkout_sandbox: Sandbox,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    others: int,
+) -> None:
+    """By e-mail or card, which are all that a customer knows; "the service has no such order" would be false."""
+    monkeypatch.setattr(list_rows, "MOST_NEWEST", 2)
+    for number in range(others):
+        other = flows.create_checkout(user=unheard.user, amount=Decimal(5 + number), currency="EUR")
+        checkout_sandbox.payments.pay(other.order_id)
+    client.force_login(rows.make_staff("view_order", "check_order", "view_personal_data"))
+    _address, said = ask(client, text)
+    assert "it knows ids only" in said and "no order" not in said
+    found = Order.objects.filter(status="processed")
+    assert (found.count(), unheard.order_id in found.values_list("order_id", flat=True)) == (
+        min(1 + others, 2),
+        not others,
+    )
 
 
 def test_what_the_service_does_not_have_is_said(client: Client, unheard: Checkout) -> None:

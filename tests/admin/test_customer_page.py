@@ -171,7 +171,7 @@ def test_it_shows_orders_with_products_goods_notes_and_checkouts(client: Client,
     customer = rows.make_customer()
     customer.account = User.objects.create_user("robin")
     customer.save()
-    checkout = rows.make_checkout(user=customer.account, description="500 gems")
+    checkout = rows.make_checkout(user=customer.account, status="paid", description="500 gems")
     order = rows.make_order(user=customer, checkout=checkout)
     rows.make_granting_run(order, state="done")
     operations.add_note(order, staff=admin_user, text="asked the bank on Monday")
@@ -193,7 +193,7 @@ def test_it_costs_the_same_for_any_number_of_rows(admin_client: Client, admin_us
     customer.save()
 
     def statements() -> int:
-        order = rows.make_order(user=customer, checkout=rows.make_checkout(user=admin_user))
+        order = rows.make_order(user=customer, checkout=rows.make_checkout(user=admin_user, status="paid"))
         rows.make_granting_run(order)
         rows.make_refund(order)
         operations.add_note(order, staff=admin_user, text="seen")
@@ -212,7 +212,9 @@ def test_a_gift_is_owned_by_its_recipient(admin_client: Client) -> None:
     buyer, recipient = rows.make_customer("buyer"), rows.make_customer("recipient")
     recipient.account = User.objects.create_user("juno")
     recipient.save()
-    checkout = rows.make_checkout(recipient=recipient.account, gift=True, description="500 gems")
+    checkout = rows.make_checkout(
+        recipient=recipient.account, gift=True, status="paid", description="500 gems"
+    )
     rows.make_granting_run(rows.make_order(user=buyer, checkout=checkout))
     rows.make_granting_run(rows.make_order(user=buyer, product="Hat"))
     assert [row[0] for row in cells(page_of(admin_client, recipient), "What they own")] == ["500 gems"]

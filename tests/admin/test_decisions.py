@@ -469,7 +469,7 @@ def test_a_new_checkout_says_to_which_thing_it_belongs(
         "description": "x",
         "reason": "by phone",
     }
-    assert "Say to which thing of the shop" in text(admin_client, order, "bind", **described)
+    assert "Choose what it is in the shop" in text(admin_client, order, "bind", **described)
     assert ": verified." in text(admin_client, order, "bind", **described, subject_type="none")
     assert Checkout.objects.latest("pk").subject is None
 

@@ -30,7 +30,7 @@ from tests.support.admin import rows
 from tests.support.admin.screens import SCREENS, make_row
 
 pytestmark = pytest.mark.django_db
-COMPUTED = {"product", "paid_at"}
+COMPUTED = {"product", "paid_at", "order_amount"}
 FILES = ["order", "refund"]
 
 

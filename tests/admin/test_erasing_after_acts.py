@@ -110,6 +110,7 @@ def test_nothing_is_left_of_a_customer_after_acts_of_every_kind(
     desk.press(paid, "mark-granted", run=given_up(paid, checkout_paid.name), **REASON)
     desk.press(ReceiverRun.objects.get(pk=given_up(paid, order_changed.name)), "run-again")
     desk.press(first, "link-account", account=accounts[0], **REASON)
+    desk.press(first, "unlink-account", **REASON)
     desk.press(customer, "link-account", account=accounts[1], **REASON)
     desk.press(customer, "unlink-account", **REASON)
     desk.press(customer, "link-account", account=accounts[1], **REASON)

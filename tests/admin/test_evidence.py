@@ -108,7 +108,7 @@ def test_the_page_answers_the_bank(admin_client: Client, order: Order) -> None:
         "<dt>Charged back</dt><dd>9.20\N{NO-BREAK SPACE}EUR</dd>",
         *("E-mail address: ada@buyers.example.", "Country: DE.", "IP address 203.0.113.7", "ends in 4242"),
         *("The goods were delivered.", "10115, DE"),
-        *(order.order_id, order.transaction, "2026-03-04 12:00 UTC"),
+        *(order.order_id, order.transaction, "2026-03-04 12:00:00 UTC"),
     ):
         assert text in page, text
     assert "Refunded" not in page and "Taken back" not in page
@@ -422,7 +422,7 @@ def test_the_shop_adds_proof_of_use(admin_client: Client, order: Order, settings
     with_hooks(settings, "UsingHooks")
     pack = pack_of(admin_client, order)
     assert (
-        f"2026-03-04 12:00 UTC</span> – First download of {order.order_id}"
+        f"2026-03-04 12:00:00 UTC</span> – First download of {order.order_id}"
         in pack.read("summary.html").decode()
     )
     assert f"First download of {order.order_id}" in {row["what"] for row in table(pack, "annex/timeline.csv")}

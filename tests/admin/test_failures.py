@@ -63,7 +63,7 @@ def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> N
         (
             "worker",
             {"due_at": timedelta(hours=1)},
-            "runs again by itself: look at the error below. Running it before",
+            "runs again by itself: an engineer finds the place below. Running it before",
         ),
         ("worker", {"due_at": -timedelta(seconds=5)}, "runs again now. Reload this page"),
         ("request", {"due_at": -timedelta(seconds=5)}, "runs again with the next notification"),
@@ -73,7 +73,7 @@ def test_a_page_without_failures_has_no_table_of_them(admin_client: Client) -> N
         (
             "worker",
             {"due_at": -timedelta(hours=1), "state": "failed"},
-            "was given up: look at the error below. When it is",
+            "was given up: an engineer finds the place below. When it is",
         ),
     ],
 )

@@ -16,14 +16,14 @@ from django.test import Client
 
 from checkout_integration import flows
 from checkout_integration.flows.outbox.receivers import record_now
-from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, ReceiverRun
+from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, ReceiverRun, Refund
 from checkout_integration.signals import RetryLater, checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import UserDocumentFactory
 from tests.support.admin import rows
 from tests.support.admin.screens import page_address
-from tests.support.flows.shop import Listening
+from tests.support.flows.shop import Listening, notification
 
 pytestmark = pytest.mark.django_db
 CAUSE = "the guest has not added it to an account"
@@ -157,7 +157,7 @@ def test_code_that_is_paused_is_resumed_where_it_is_named(admin_client: Client, 
     page = admin_client.get(f"{LISTS}/failures/").text
     (address,) = re.findall(r'href="([^"]+/resume/)"', page)
     assert str(run.pk) in address
-    assert "The code is resumed." in words(admin_client, address, {"confirmed": "yes"})
+    assert "The code is resumed:" in words(admin_client, address, {"confirmed": "yes"})
 
 
 def test_evidence_promises_no_use_that_nobody_recorded(admin_client: Client) -> None:
@@ -193,3 +193,81 @@ def test_a_run_that_is_due_again_waits_for_nothing() -> None:
         for minutes in (5, -5)
     ]
     assert [ReceiverRun.objects.get(pk=run.pk).is_postponed for run in runs] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"state": "failed"}, "not granted"),
+        (
+            {"state": "due", "attempts": 2, "due_at": datetime.now(UTC) + timedelta(hours=1)},
+            "failing, retried later",
+        ),
+        ({"state": "due", "attempts": 0, "due_at": datetime.now(UTC)}, "being granted"),
+        ({"state": "paused", "attempts": 0}, "paused"),
+        ({"state": "done"}, ""),
+    ],
+)
+def test_the_list_says_of_which_orders_the_goods_are_not_there(
+    admin_client: Client, columns: dict[str, Any], said: str
+) -> None:
+    """Of five orders of a customer, all paid and verified, support sees at once which one it is about."""
+    rows.make_granting_run(rows.make_order("order-1", checkout=rows.make_checkout()), state="done")
+    rows.make_granting_run(rows.make_order("order-2", checkout=rows.make_checkout()), **columns)
+    page = words(admin_client, f"{LISTS}/order/").partition("order-2")[2].partition("order-1")[0]
+    (status,) = re.findall(r"Status: (.*?) Amount:", page)
+    assert "paid" in status and said in status
+    assert bool(said) == (len(status.split()) > 2), "nothing stands where all is well"
+
+
+def test_goods_that_were_delivered_to_a_wrong_account_are_moved_by_hand(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The shop's code does not run again; another link, and the end of the link, say so before they are made."""
+    listen.connect(checkout_paid, wait_for_account, "shop.give")
+    order = guests_order(checkout_deliver)
+    for name in ("juno", "rob"):
+        User.objects.create_user(name)
+    assert "move by hand" not in words(admin_client, press(order, "link-account"))
+    answers = {"account": "juno", "reason": "it is theirs", "confirmed": "yes"}
+    words(admin_client, press(order, "link-account"), answers)
+    flows.run_due()
+    for button in ("link-account", "unlink-account"):
+        assert "perhaps to the account juno, and does not run again" in words(
+            admin_client, press(order, button)
+        )
+
+
+def test_what_an_account_bought_itself_is_moved_by_hand(
+    admin_client: Client, checkout_deliver: Deliver
+) -> None:
+    """A link moves nothing of it; the page says what does."""
+    checkout = CheckoutFactory(user=User.objects.create_user("juno"))
+    checkout_deliver(order=order_document_for(checkout))
+    question = words(admin_client, press(Order.objects.get(), "link-account"))
+    assert "belongs to the account juno, and stays there: a link moves nothing" in question
+    assert "revoke the goods on the page of the order, and deliver them in the shop by hand" in question
+
+
+@pytest.mark.parametrize(("status", "too_many"), [("processed", True), ("refunded", False)])
+def test_another_payment_that_was_given_back_is_not_one_too_many(
+    admin_client: Client, status: str, too_many: bool
+) -> None:
+    """It is named all the same: it explains why the customer writes."""
+    customer = rows.make_customer()
+    order = rows.make_order("order-1", user=customer)
+    rows.make_order("order-2", user=customer, status=status)
+    page = words(admin_client, page_address("order", order))
+    assert "paid for the same product in another order too" in page
+    assert ("perhaps one of them is too many" in page) == too_many
+
+
+def test_the_timeline_says_how_much_was_given_back(admin_client: Client, checkout_deliver: Deliver) -> None:
+    """Of a refund of a part, that is what the customer asks about."""
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    part = order_document_for(checkout, status="refunded", partly_refunded=True)
+    checkout_deliver(notification("payment.refund", part))
+    story = words(admin_client, page_address("order", Order.objects.get())).partition("What happened")[2]
+    amount = Refund.objects.get().amount
+    assert amount and re.search(rf"refunded .{{0,40}}{amount:.2f}", story.partition("Engine room")[0])

@@ -116,7 +116,7 @@ def _given_back(order: Order) -> Order:
         ),
         (
             lambda: _taken_back(_checked(verdict="revoked", verdict_reason="by_staff")),
-            "the money stays with the shop. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
+            "“Accept this payment” gives them back. The goods were taken back 2026-03-04 12:00:00. Nothing to do.",
             "revoked",
         ),
         (

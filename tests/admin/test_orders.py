@@ -144,14 +144,14 @@ def _with_incident() -> Order:
         (_with_incident, "Somebody has to look: The payment was both refunded and charged back"),
         (_without_receiver, "Somebody has to look: paid, and the shop has no code to deliver it"),
         (_unknown_to_all, "Somebody has to look: paid, not delivered"),
-        (_failed, "was given up: look at the error below. When it is corrected, run it again."),
+        (_failed, "was given up: an engineer finds the place below. When it is corrected, run it again."),
         (
             lambda: _failed(state="due", due_at=datetime.now(UTC) + timedelta(hours=1), attempts=2),
-            "has failed, and runs again with the next notification: look at the error below.",
+            "has failed, and runs again with the next notification: an engineer finds the place below.",
         ),
         (
             lambda: rows.make_order(status="created", verdict="pending"),
-            "Nothing to do: no payment has come yet.",
+            "No payment has come yet.",
         ),
     ],
 )

@@ -26,6 +26,7 @@ PRIVATE_NAMES: Final = {
     "_default_manager": "documented: the manager of a model that is not known beforehand",
     "_for_write": "querysets: set by get_or_create and the like; models/row.py leaves these to Django",
     "_get_obj_does_not_exist_redirect": "ModelAdmin: its own answer for a row that is not there, for the pages that we add",
+    "_has_been_logged": "responses: Django's logs leave it out; views/health.py answers 503 to monitors, every few seconds",
     "_hints": "querysets and managers: the row that a related manager belongs to; models/row.py",
     "_is_list_view": "drf-spectacular's AutoSchema: whether an operation is a list; api/description.py",
     "_meta": "documented: the fields of a model",

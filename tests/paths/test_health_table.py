@@ -648,7 +648,7 @@ FAULTS: Final = (
         alerts=[],
         text="Agreements with renewals that ended in the last week: 5. None was renewed in that time.",
         action="Compare with the service",
-        link="/checkout/?agreement=ended",
+        link="/checkout/?agreement=not_renewed",
     ),
     Fault(
         name="sync stopped",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
+from django.utils.log import AdminEmailHandler
 
 from checkout_integration.flows.sync import LANES
 from checkout_integration.models import ReceiverRun
@@ -70,6 +71,17 @@ def test_a_warning_is_200_and_a_failure_is_503(client: Client) -> None:
         "",
         1,
     )
+
+
+def test_a_monitor_that_asks_often_mails_nobody(
+    client: Client, settings: Any, mailoutbox: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Django would mail ADMINS at each answer of 503; `ALERTS` says it once an hour."""
+    settings.ADMINS = ["ops@example.com"]
+    monkeypatch.setattr(logging.getLogger("django.request"), "handlers", [AdminEmailHandler()])
+    fail()
+    assert client.get(ADDRESS, headers=BEARER).status_code == 503
+    assert mailoutbox == []
 
 
 @pytest.mark.parametrize(

@@ -323,19 +323,20 @@ class BindForm(ReasonForm):
                 required=False,
                 widget=forms.RadioSelect,
             )
+        things = _things(newest) if kinds else []
         if kinds:
             self.fields["subject_type"] = forms.ChoiceField(
-                label=_("New checkout: thing of the shop"),
+                label=_("New checkout: what it is in the shop"),
                 choices=[
                     ("", "–"),
-                    *_things(newest),
+                    *things,
                     *((str(each.pk), _("%(kind)s, by its id") % {"kind": each}) for each in kinds),
                     (NO_KIND, _("nothing of the shop")),
                 ],
                 required=False,
                 help_text=_(
-                    "What this shop sells belongs to a thing of it, without which its code may fail. Here is what was sold "
-                    "more than once; of another thing, give the id."
+                    "The shop's code may fail if it does not learn this. Here is what was sold more than once; of anything "
+                    "else, give the id."
                 ),
             )
         else:
@@ -344,7 +345,10 @@ class BindForm(ReasonForm):
             amount, currency = self.row.amount, self.row.currency
             amount = amount and Decimal(amount_text(amount, currency))
             self.initial.update(type=self.row.type, amount=amount, currency=currency)
-            self.initial.update(description=self.row.product)
+            named = [value for value, name in things if name == self.row.product]
+            self.initial.update(
+                description=self.row.product, subject_type=named[0] if len(named) == 1 else ""
+            )
         if not choices:
             self.fold_title = gettext_lazy("Describe a new checkout")
             self.fields["reference"].label = _("Reference of the checkout")
@@ -394,7 +398,7 @@ class BindForm(ReasonForm):
         if kind and kind != NO_KIND:
             values["subject"] = self._subject(values)
         elif is_new and not kind and "subject_type" in self.fields:
-            text = _("Say to which thing of the shop the new checkout belongs, or that it belongs to none.")
+            text = _("Choose what it is in the shop, or “nothing of the shop”.")
             self.add_error("subject_type", text)
         return values
 

@@ -28,9 +28,9 @@ from checkout_integration.admin.order.sold import items_of, paid_at, product_tit
 from checkout_integration.admin.site.downloads import csv_text
 from checkout_integration.admin.site.labels import ORDER_STATUSES, Text, is_test, label_of, order_label
 from checkout_integration.admin.site.products import shown_product, with_products
-from checkout_integration.admin.site.values import NOTHING, moment_text, money, visible
+from checkout_integration.admin.site.values import NOTHING, money, visible
 from checkout_integration.conf import app_settings
-from checkout_integration.display import amount_text
+from checkout_integration.display import amount_text, shown_day
 from checkout_integration.flows.ledger import state_of
 from checkout_integration.hooks import load_hooks
 from checkout_integration.models import Grant, Order, OutboxMessage, ReceiverRun, Transition
@@ -269,7 +269,7 @@ def _delivery(order: Order) -> Iterator[Event]:
     messages = OutboxMessage.objects.about([order])
     runs = ReceiverRun.objects.filter(message__in=messages).select_related("message").order_by("-pk")[:NEWEST]
     by_hand = Transition.objects.filter(order=order, act=Transition.Act.MARK_GRANTED)
-    for grant in Grant.objects.filter(order=order).order_by("-pk")[:NEWEST]:
+    for grant in Grant.objects.filter(order=order).select_related("checkout").order_by("-pk")[:NEWEST]:
         own = [each for each in runs if each.message.grant_id == grant.pk]
         # Without a checkout the shop's code learns of no goods: that it ran shows no delivery.
         delivering = [
@@ -283,6 +283,8 @@ def _delivery(order: Order) -> Iterator[Event]:
         if done:
             whole = len(done) == len(delivering)
             text = _("The goods were delivered.") if whole else _("A part of the goods was delivered.")
+            if whole and grant.checkout and grant.checkout.user_id and not _is_gift(order):
+                text = _("The goods were delivered to the account of the customer in the shop.")
             yield Event(max(done), text)
         elif grant.completed:
             at = (
@@ -371,4 +373,5 @@ def _time(at: datetime | None) -> str:
     """Return a time with its zone: whoever reads it may be in another one."""
     if at is None:
         return NOTHING
-    return f"{moment_text(_aware(at))} {date_format(localtime(_aware(at)), 'T')}"
+    local = localtime(_aware(at))
+    return f"{shown_day(local)} {date_format(local, 'H:i:s T')}"

@@ -13,7 +13,15 @@ from django.utils.translation import gettext as _
 from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
-from checkout_integration.admin.site.values import Table, Value, badge, folded_traceback, moment, visible
+from checkout_integration.admin.site.values import (
+    Table,
+    Value,
+    badge,
+    breakable,
+    folded_traceback,
+    moment,
+    visible,
+)
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import LONGEST_LEFT
 from checkout_integration.flows.outbox import UNFINISHED
@@ -59,14 +67,7 @@ def fulfilment_summary(
 ) -> SummaryBox:
     """Return in a word whether the customer has the goods by the newest grant, and a line for each receiver."""
     runs = of_newest_grant(runs)
-    granting = [run for run in runs if run.message.signal == GRANT]
-    revoking = [run for run in runs if run.message.signal == REVOKE]
-    revoked = Progress(_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))
-    granted = Progress(_("granted"), _("being granted"), _("partly granted"), _("not granted"))
-    if not all(run.message.checkout_id for run in granting):
-        # The receiver got no checkout: its return does not show that goods were granted.
-        granted = Progress(_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
-    headline = _progress(revoking, revoked) or _progress(granting, granted)
+    headline = progress_of(runs)
     if headline is None and (grant := _grant_without_runs(order, messages)):
         return _summary_of_grant(grant)
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
@@ -75,6 +76,30 @@ def fulfilment_summary(
         badge(headline or StateLabel(_("not granted"), "calm")),
         lines or [_why_no_receiver(order, messages)],
     )
+
+
+def progress_of(runs: Sequence[ReceiverRun]) -> StateLabel | None:
+    """Return in a word what these runs of one grant have done with the goods; None where none ran, or is to run."""
+    granting = [run for run in runs if run.message.signal == GRANT]
+    revoking = [run for run in runs if run.message.signal == REVOKE]
+    revoked = Progress(_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))
+    granted = Progress(_("granted"), _("being granted"), _("partly granted"), _("not granted"))
+    if not all(run.message.checkout_id for run in granting):
+        # The receiver got no checkout: its return does not show that goods were granted.
+        granted = Progress(_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
+    return _progress(revoking, revoked) or _progress(granting, granted)
+
+
+def unfinished_goods(orders: Sequence[Order]) -> dict[int, StateLabel]:
+    """Return of which of these orders the goods are not granted, or not revoked, in a word. It is one statement."""
+    found: dict[int, list[ReceiverRun]] = {}
+    runs = ReceiverRun.objects.filter(message__order__in=orders, message__signal__in=(GRANT, REVOKE))
+    for run in runs.select_related("message__grant"):
+        # A grant may have been handed to another order, which pays for it now.
+        payer = run.message.grant.order_id if run.message.grant else run.message.order_id
+        found.setdefault(payer or 0, []).append(run)
+    labels = {order: progress_of(of_newest_grant(some)) for order, some in found.items()}
+    return {order: label for order, label in labels.items() if label and label.tone != "good"}
 
 
 def _grant_without_runs(order: Order, messages: Sequence[OutboxMessage]) -> Grant | None:
@@ -160,7 +185,7 @@ def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None
 
 def _line(run: ReceiverRun) -> Value:
     state = POSTPONED if run.is_postponed else label_of(RUN_STATES, run.state)
-    line = format_html("{} – {}", visible(run.receiver), state.text)
+    line = format_html("{} – {}", breakable(visible(run.receiver)), state.text)
     if run.state == ReceiverRun.State.DONE:
         return format_html("{}, {}", line, moment(run.finished_at))
     if run.error:
@@ -202,4 +227,6 @@ def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
         ]
         for failure in newest.order_by("-pk")[:NEWEST_FAILURES]
     ]
-    return Table(title, [_("when"), _("code of the shop"), _("attempt"), _("where")], rows)
+    return Table(
+        title, [_("when"), _("code of the shop"), _("attempt"), _("where; the message is not stored")], rows
+    )

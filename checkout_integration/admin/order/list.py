@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
@@ -15,7 +16,6 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
@@ -40,12 +40,13 @@ from checkout_integration.admin.order.buttons import (
     failure_in_words,
 )
 from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
+from checkout_integration.admin.order.fulfilment import unfinished_goods
 from checkout_integration.admin.order.layout import Page
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.payment import pays_another_amount
 from checkout_integration.admin.order.search import find_orders, of_amount
 from checkout_integration.admin.order.sold import paid_at
-from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK, UNBLOCK
+from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK, UNBLOCK, UNLINK
 from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
 from checkout_integration.admin.site.filters import (
@@ -64,7 +65,6 @@ from checkout_integration.admin.site.labels import (
     POSTPONED,
     TEST,
     VERDICTS,
-    StateLabel,
     Text,
     label_of,
     mode_label,
@@ -76,13 +76,17 @@ from checkout_integration.admin.site.values import Value, badge, in_list, moment
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.flows.sync import fetch_orders
+from checkout_integration.flows.sync import fetch_newest, fetch_orders
+from checkout_integration.hooks import overrides
 from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun, StaffAct
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.verdict import Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.transactions import outside_transactions
+
+NO_ID: Final = re.compile(r"[@\s]")
+"""What is in an e-mail address, or between card, day and amount, and in no id of the service."""
 
 
 def _modes() -> Choices:
@@ -112,6 +116,11 @@ def _paid() -> Choices:
     }
 
 
+def _net() -> Choices:
+    """Return the choice to which the page about money leads: for its days, since there may be many."""
+    return {"unknown": (_("not stated"), Q(net_revenue_amount=None))}
+
+
 def _accepted() -> Choices:
     """Return the choice of payments that staff have accepted although the checkout has another amount."""
     same = Q(amount=F("checkout__expected_amount"), currency=F("checkout__currency"))
@@ -135,14 +144,6 @@ def _with_run(**condition: Any) -> Q:
     return Q(pk__in=runs.values(payer=Coalesce("message__grant__order", "message__order")))
 
 
-def _chosen(changelist: ChangeList) -> Iterator[str]:
-    """Yield the choices of the filters; the first one of each is "all"."""
-    for spec in changelist.filter_specs:
-        choices: list[Any] = list(spec.choices(changelist))
-        yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
-        yield from (str(choice["value"]) for choice in choices if choice.get("value"))
-
-
 @admin.register(Order)
 class OrderAdmin(CsvAdmin, ButtonAdmin):
     """The list of all orders, and the page of one."""
@@ -159,6 +160,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         days_filter("ordered_at"),
         ("ordered_at", DateFilter),
         choice_filter("paid", _("paid"), _paid),
+        choice_filter("net", _("net"), _net, least_choices=2),
         text_filter(
             _("amount"),
             ("amount", _("amount"), "search", of_amount),
@@ -196,6 +198,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         *("checkout__metadata", "checkout__payment_form_url", "personal_data__document"),
     )
     personal_fields = ("email",)
+    linked = ("user",)
     sortable = {"created": "ordered_at"}
     ordering = ("-ordered_at", "-pk")
     search_fields = ("order_id",)
@@ -233,6 +236,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         MARK_GRANTED,
         APPLY_AGAIN,
         LINK,
+        UNLINK,
         BLOCK,
         UNBLOCK,
         EXPORT,
@@ -250,7 +254,14 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page.suggested)
         disputed = evidence if row.status == OrderStatus.CHARGEBACK else ""
         first = 0 if disputed else 1
-        page = replace(page, notes=[*page.notes, *self._for_others(request, row, page, bool(evidence))])
+        notes = [*page.notes, *self._for_others(request, row, page, bool(evidence))]
+        project = app_settings().projects.get(row.project)
+        if disputed and project and not overrides(project.hooks, "proof_of_use"):
+            text = _(
+                "The evidence says nothing of how the goods were used: the shop's code has no hook “proof_of_use”."
+            )
+            notes.append(text)
+        page = replace(page, notes=notes)
         context |= {"evidence": evidence, "disputed": disputed, "page": page}
         return {**context, "buttons": buttons[:first], "more": buttons[first:]}
 
@@ -310,20 +321,27 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             return HttpResponseRedirect(self.address_of("changelist"))
         text = request.POST.get(SEARCH_VAR, "").strip()[:LONGEST_IDENTIFIER].replace("\0", "")
         level, found = messages.WARNING, False
+        is_id = NO_ID.search(text) is None
         try:
-            found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
+            if is_id:
+                found = bool(text) and fetch_orders(text, seconds=LONGEST_CHECK)
+            else:
+                fetch_newest(seconds=LONGEST_CHECK)
             self.record(request, StaffAct.Act.CHECK, project=None)
         except flows.CheckoutError as error:
             answer: Text = _("The service did not answer. %(why)s") % {"why": failure_in_words(error)}
         else:
-            level = messages.SUCCESS if found else messages.INFO
-            answer = (
-                _("The service has it. What it has sent is here now.")
-                if found
-                else _("The service has no order with this id, reference or customer.")
-            )
+            answer = _("The service has no order with this id, reference or customer.")
+            if found:
+                level, answer = messages.SUCCESS, _("The service has it. What it has sent is here now.")
+            elif not is_id:
+                level = messages.INFO
+                answer = _(
+                    "The service cannot look for this text: it knows ids only. Its newest orders of the last day were read, "
+                    "and this is what is here now."
+                )
         self.message_user(request, answer, level)
-        page = "find" if found else "changelist"
+        page = "find" if found or not is_id else "changelist"
         return HttpResponseRedirect(f"{self.address_of(page)}?{urlencode({SEARCH_VAR: text})}")
 
     @method_decorator(require_GET)
@@ -350,22 +368,22 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         return may and self.has_view_permission(request)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list; its search box names the kinds of text that this viewer may search for."""
+        """Return the list, with the goods that its rows wait for; its search box names what this viewer may search for."""
         changelist = super().get_changelist_instance(request)
         if not self.viewer(request).sees_personal_data:
             changelist.search_help_text = str(self.search_help_text_masked)
+        changelist.result_list = list(changelist.result_list)
+        goods = unfinished_goods(changelist.result_list)
+        for row in changelist.result_list:
+            row.goods = goods.get(row.pk)
         return changelist
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the list, with the chosen filters in words above it."""
-        response = super().changelist_view(request, extra_context)
-        if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
-            response.context_data["chosen"] = list(_chosen(response.context_data["cl"]))
-            if self.viewer(request).may("check_order"):
-                response.context_data["ask"] = self.address_of("ask")
-        return response
+        """Show the list, and the button that asks the service."""
+        ask = {"ask": self.address_of("ask")} if self.viewer(request).may("check_order") else {}
+        return super().changelist_view(request, {**(extra_context or {}), **ask})
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -379,17 +397,23 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         return with_products(super().get_queryset(request))
 
     def product(self, row: Order) -> Value:
-        """Return what was bought."""
-        return short(shown_product(row))
+        """Return what was bought, and where the customer came from, as the service says."""
+        product = short(shown_product(row))
+        return (
+            format_html('{} <span class="ci-reason">{}</span>', product, in_list(row.origin))
+            if row.origin
+            else product
+        )
 
     def email(self, row: Order) -> str:
         """Return the customer's e-mail address."""
         personal_data = getattr(row, "personal_data", None)
         return personal_data.email if personal_data else ""
 
-    def status(self, row: Order) -> StateLabel:
-        """Return the status; a refund of a part is not one of all."""
-        return status_label(row)
+    def status(self, row: Any) -> Value:
+        """Return the status, a refund of a part is not one of all; and the goods where they are not as it says."""
+        status = badge(status_label(row))
+        return format_html("{} {}", status, badge(row.goods)) if row.goods else status
 
     def amount(self, row: Order) -> Value:
         """Return the order's amount, and whether it is real money where that is not as its project is set."""
@@ -410,13 +434,6 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         if not reason:
             return verdict
         return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
-
-    def user(self, row: Order) -> Value:
-        """Return the customer, named by their id in this shop, and where they came from, as the service says."""
-        customer = in_list(row.user or "")
-        if not row.origin:
-            return customer
-        return format_html('{} <span class="ci-reason">{}</span>', customer, in_list(row.origin))
 
     def created(self, row: Order) -> Value:
         """Return when the service created it, or when it was first seen if the service sent no time; to the minute."""

@@ -183,9 +183,9 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = history_of(order)
-    twice = list(_paid_again(order, viewer))
+    twice = dict(_paid_again(order, viewer))
     sentence, suggested = _what_to_do(
-        order, state, reversals, messages, runs, incidents, paid_again=bool(twice)
+        order, state, reversals, messages, runs, incidents, paid_again=any(twice.values())
     )
     return Page(
         headline=[_what_and_when(order, items, viewer), sentence],
@@ -225,7 +225,7 @@ def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> 
     product, price = product_title(order, items) or _("unknown product"), money(order.amount, order.currency)
     state = state_of(order)
     at, status = None if state.fully_reversed else paid_at(order.facts), order_label(state).text
-    ordered = format_html(_("{}, ordered {}"), status, moment(order.created_at or order.recorded_at))
+    ordered = format_html(_("ordered {}, now: {}"), moment(order.created_at or order.recorded_at), status)
     paid = format_html(_("paid {}"), moment(at)) if at else ordered
     buyer = buyer_summary(order, viewer).value
     who = _("unknown customer") if buyer == NOTHING else buyer
@@ -257,10 +257,10 @@ def _what_to_do(
         text = format_html(_("Somebody has to look: {}"), incident_sentence(incident.kind))
         return format_html(since, text, moment(incident.recorded_at)), ("check",)
     if not state.settled and state.status in (OrderStatus.CREATED, OrderStatus.PENDING):
-        return _("Nothing to do: no payment has come yet."), ("check",)
+        return _("No payment has come yet. If the customer has paid, check with the service."), ("check",)
     granting = [each for each in messages if each.signal == GRANT]
     if granting and (queue := _goods_queue(order)):
-        text = format_html(_("Somebody has to look: {}"), queue)
+        text = format_html(_("Somebody has to look: {}."), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
     lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), of_goods(order, state, runs)]
     if state.status == OrderStatus.CHARGEBACK:
@@ -290,12 +290,14 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
         return _(
             "The shop's code has failed, and runs again now. Reload this page to see what came of it."
         ), ()
-    what = _("The shop's code was given up: look at the error below. When it is corrected, run it again.")
+    what = _(
+        "The shop's code was given up: an engineer finds the place below. When it is corrected, run it again."
+    )
     if all(run.state != ReceiverRun.State.FAILED for run in failing):
         again = _("by itself") if runs_by_itself() else _("with the next notification")
         what = _(
-            "The shop's code has failed, and runs again %(again)s: look at the error below. Running it before it is "
-            "corrected costs an attempt."
+            "The shop's code has failed, and runs again %(again)s: an engineer finds the place below. Running it before it "
+            "is corrected costs an attempt."
         ) % {"again": again}
     since = moment(min(run.message.recorded_at for run in failing))
     return format_html(_("{} Since {}."), what, since), ("run",)
@@ -323,7 +325,9 @@ def _of_money(order: Order, state: OrderState, reversals: Sequence[Refund]) -> I
     elif state.partial:
         yield _("A part of the money was given back: that takes no goods back.")
     elif order.verdict == VerdictStatus.REVOKED:
-        yield _("The goods were revoked by staff, and the money stays with the shop.")
+        yield _(
+            "The goods were revoked by staff, and the money stays with the shop. “Accept this payment” gives them back."
+        )
 
 
 def _goods_queue(order: Order) -> Text:
@@ -365,8 +369,8 @@ SOON: Final = timedelta(days=1)
 """Within so long, a second payment of a customer for the same product may be one too many."""
 
 
-def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
-    """Yield the newest other payments of the customer for the same product, made about the same time.
+def _paid_again(order: Order, viewer: Viewer) -> Iterator[tuple[Value, bool]]:
+    """Yield the newest other payments of the customer for the same product, made about the same time; does it stand?
 
     A renewal is not one too many.
     """
@@ -384,7 +388,8 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[Value]:
             money(other.amount, other.currency),
             status_label(other).text,
         )
-        yield format_html("{}. {}", note, _giving_back(other)) if state_of(other).stands else note
+        stands = state_of(other).stands
+        yield format_html("{}. {}", note, _giving_back(other)) if stands else note, stands
 
 
 def _status(order: Order, state: OrderState) -> SummaryBox:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.products import product_name
-from checkout_integration.admin.site.values import Value, hidden, short, visible
+from checkout_integration.admin.site.values import Value, breakable, hidden, short, visible
 from checkout_integration.models import CheckoutUser, Order, OrderItem
 from checkout_integration.policy.facts import from_json
 from checkout_integration.policy.observation import Source
@@ -60,7 +60,7 @@ def buyer_summary(order: Order, viewer: Viewer) -> SummaryBox:
     email = personal_data.email if personal_data else ""
     shown = viewer.sees_personal_data and email
     value = visible(email) if shown else short(order.user or "")
-    return SummaryBox(_("Who bought it?"), value, list(_about_buyer(order, viewer, email)))
+    return SummaryBox(_("Who bought it?"), breakable(value), list(_about_buyer(order, viewer, email)))
 
 
 def recipient_of(order: Order, viewer: Viewer) -> Value:

@@ -31,7 +31,16 @@ from checkout_integration.admin.site.labels import (
     label_of,
 )
 from checkout_integration.admin.site.reasons import REASONS, incident_label, reason_label
-from checkout_integration.admin.site.values import NOTHING, Value, badge, moment, pretty_body, short, visible
+from checkout_integration.admin.site.values import (
+    NOTHING,
+    Value,
+    badge,
+    moment,
+    money,
+    pretty_body,
+    short,
+    visible,
+)
 from checkout_integration.models import (
     Incident,
     Notification,
@@ -150,6 +159,9 @@ def _transitions(
         details: list[Value] = [_origin(transition, viewer), visible(transition.reason)]
         if moved and status in REVERSALS and (recipient := recipient_of(order, viewer)):
             details.append(format_html(_("the goods were a gift for {}"), recipient))
+        if moved and status in REVERSALS and reached[status] == 1:
+            own = [each for each in reversals if each.status == status and each.amount is not None]
+            details.insert(0, ", ".join(money(each.amount, each.currency) for each in own))
         if at and abs(transition.recorded_at - at) > LATER:
             details.insert(0, format_html(_("learned here {}"), moment(transition.recorded_at)))
         elif moved and at is None and status == OrderStatus.PROCESSED and _is_late(order, transition):

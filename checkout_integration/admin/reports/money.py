@@ -181,14 +181,18 @@ LEADS: Final = {
     "in_review": (Order, {"paid": "yes", "queue": "review"}),
     "refunds": (Refund, {"status": OrderStatus.REFUNDED.value}),
     "chargebacks": (Refund, {"status": OrderStatus.CHARGEBACK.value}),
+    "net": (Order, {"paid": "yes", "net": "unknown"}),
 }
-"""The numbers that lead to their rows: the list, and the filters that only it has."""
+"""The numbers that lead to their rows: the list, and the filters that only it has. Of the net: those that lack it."""
 UNSTATED: Final = "_unstated"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A cell of the page, and of how many payments it is the sum, if that is not complete: "2 of 3"."""
+    """A cell of the page, and of how many payments it is the sum, if that is not complete: "2 of 3".
+
+    ``address``: of the rows that a number counts; of a sum that is not complete, of those that are not in it.
+    """
 
     heading: Text
     text: str
@@ -248,10 +252,14 @@ def _cells(row: MoneyRow, names: Sequence[str], address_of: Callable[[MoneyRow, 
             text=date_format(values[name], "YEAR_MONTH_FORMAT") if name == "month" else _shown(values[name]),
             of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
             is_number=name in SUMS,
-            address=address_of(row, name) if name in LEADS and values[name] else "",
+            address=address_of(row, name) if name in LEADS and _has_rows(row, name) else "",
         )
         for name in names
     ]
+
+
+def _has_rows(row: MoneyRow, name: str) -> bool:
+    return bool(row.sums.unstated[name] if name in AMOUNTS else getattr(row.sums, name))
 
 
 def _shown_values(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
@@ -333,7 +341,11 @@ def _rows_of(form: MoneyForm) -> list[MoneyRow]:
         form.add_error(None, _("These are too many rows: take fewer days, or fewer rows for each."))
         return []
     sequence = [total.currency for total in totals_of(rows) if currency in ("", total.currency)]
-    return [row for name in sequence for row in rows if row.currency == name]
+    if not form.query.by or set(form.query.by) & {Dimension.DAY, Dimension.MONTH}:
+        return [row for name in sequence for row in rows if row.currency == name]
+    # "What sells best" is the question, where it is not "when".
+    most = sorted(rows, key=lambda row: -(row.sums.gross or 0))
+    return [row for name in sequence for row in most if row.currency == name]
 
 
 ALONE: Final = {"month": "", "day": "", "method_type": "method", "country": "country", "product": "product"}

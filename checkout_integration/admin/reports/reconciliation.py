@@ -29,7 +29,14 @@ from checkout_integration.admin.site.filters import (
     choice_filter,
     label_filter,
 )
-from checkout_integration.admin.site.labels import ORDER_STATUSES, SYNC_STATES, StateLabel, Text, label_of
+from checkout_integration.admin.site.labels import (
+    LANES_IN_WORDS,
+    ORDER_STATUSES,
+    SYNC_STATES,
+    StateLabel,
+    Text,
+    label_of,
+)
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin, ReportAdmin
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -240,7 +247,12 @@ def _newest(project: str, lane: str) -> list[SyncRun]:
 def _lane(lane: str, passes: list[SyncRun], watermark: datetime | None, now: datetime) -> list[Value]:
     """Return how far a lane was read to its end; the watermark is the beginning of its last complete pass."""
     behind = span((now - watermark).total_seconds()) if watermark else _("never read to its end")
-    return [lane, badge(label_of(SYNC_STATES, passes[0].state)), moment(watermark), behind]
+    return [
+        LANES_IN_WORDS.get(lane, lane),
+        badge(label_of(SYNC_STATES, passes[0].state)),
+        moment(watermark),
+        behind,
+    ]
 
 
 def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
@@ -257,7 +269,7 @@ def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
     rows: list[list[Value]] = [
         [
             _pass_link(each, viewer),
-            each.lane,
+            LANES_IN_WORDS.get(each.lane, each.lane),
             badge(label_of(SYNC_STATES, each.state)),
             _duration(each),
             shown_number(each.pages),
@@ -348,3 +360,7 @@ class SyncRunAdmin(ReadOnlyAdmin):
     when_empty = gettext_lazy(
         "No sync yet. Run “python manage.py checkout_sync”, or start “checkout_work” or Celery's beat."
     )
+
+    def lane(self, row: SyncRun) -> Text:
+        """Return which part of the list was read."""
+        return LANES_IN_WORDS.get(row.lane, row.lane)

@@ -50,6 +50,7 @@ class OrdersInline(ReadOnlyInline):
     """The newest orders, with links to their pages."""
 
     model = Order
+    ordering = ("-ordered_at", "-pk")
     fields = ("order", "product", "status", "amount", "verdict", "created")
     headings = {
         "order": gettext_lazy("order"),
@@ -123,8 +124,8 @@ TEST_DATA: Final = Button(
     permission="delete_test_data",
     question=gettext_lazy(
         "All test checkouts and test payments are deleted, with their refunds, notifications and history, and customers of "
-        "whom nothing else is known. Orders that are no tests stay. Whatever comes about a deleted order is skipped. This "
-        "cannot be undone."
+        "whom nothing else is known. Orders that are no tests stay, and what user.validate has asked. Whatever comes about a "
+        "deleted order is skipped. This cannot be undone."
     ),
     danger=True,
     form=ReasonForm,
@@ -158,7 +159,12 @@ UNCLAIM: Final = Button(
 def _agreements() -> Choices:
     now = datetime.now(UTC)
     lasting, ended = Q(owned_until__gt=now), Q(owned_until__lte=now)
-    return {"lasting": (_("lasts"), lasting), "ended": (_("ended"), ended)}
+    not_renewed = ended & Q(status=Checkout.Status.PAID, paid_order__recurring_id__gt="")
+    return {
+        "lasting": (_("lasts"), lasting),
+        "ended": (_("ended"), ended),
+        "not_renewed": (_("ended: its renewals stopped"), not_renewed),
+    }
 
 
 @admin.register(Checkout)
@@ -269,11 +275,11 @@ class CheckoutAdmin(ButtonAdmin):
         return self.confirmation(TEST_DATA, request, [], context)
 
     def status(self, row: Checkout) -> Value:
-        """Return the status, and until when it is owned where it was sold for some days."""
+        """Return the status, and until when it is owned, days of grace included, where it was sold for some days."""
         state = badge(label_of(CHECKOUT_STATUSES, row.status))
         if row.owned_until is None or row.status != Checkout.Status.PAID:
             return state
-        text = _("ended {}") if row.has_ended else _("until {}")
+        text = _("ended {}") if row.has_ended else _("owned until {}")
         return format_html(
             '{} <span class="ci-reason">{}</span>', state, format_html(text, moment(row.owned_until))
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
@@ -100,17 +101,25 @@ def _sum(amounts: Amounts, currency: str) -> str:
     return ", ".join(parts)
 
 
+GRANTED: Final = ("order", "checkout", "opened_at")
+
+
 def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
     """Return the goods for which a payment is valid now: the customer's, or given to the account by somebody.
 
-    What belongs to another account is not the customer's, whoever paid for it.
+    What belongs to another account is not the customer's, whoever paid for it; what the account has claimed is.
     """
     grants = Grant.objects.filter(state=Grant.State.OPEN).order_by("-pk")
-    own = Q(checkout__user=None) | Q(checkout__user=customer.account_id)
-    bought = grants.filter(own, order__user=customer).exclude(checkout__gift=True)
-    given = grants.filter(checkout__recipient=customer.account_id) if customer.account_id else grants.none()
-    opened: dict[Any, Any] = dict(bought.values_list("order", "opened_at")[:NEWEST])
-    opened |= dict(given.values_list("order", "opened_at")[:NEWEST])
+    nobodys = Q(checkout=None) | Q(checkout__user=None, checkout__gift=False)
+    bought = grants.filter(nobodys, order__user=customer).exclude(
+        checkout__owned_until__lte=datetime.now(UTC)
+    )
+    owned = Checkout.objects.owned_by(customer.account).order_by("-pk")[:NEWEST] if customer.account else ()
+    found = [*bought.values_list(*GRANTED)[:NEWEST]]
+    found += grants.filter(checkout__in=[each.pk for each in owned]).values_list(*GRANTED)[:NEWEST]
+    # An agreement has a grant for each of its payments: it is owned once, since the first.
+    first = {checkout or -order: (order, at) for order, checkout, at in reversed(found)}
+    opened: dict[Any, Any] = dict(first.values())
     orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
     items = OrderItem.objects.filter(order__in=opened).exclude(code="").order_by("position")
     codes: list[tuple[Any, Value]] = [
@@ -122,7 +131,7 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
             short(shown_product(order)),
             format_html_join("", "{}", ((code,) for key, code in codes if key == order.pk)) or NOTHING,
             viewer.link(Order, order.pk, order),
-            moment(opened[order.pk]),
+            moment((order.checkout and order.checkout.paid_at) or opened[order.pk]),
         ]
         for order in sorted(orders, key=lambda each: -each.pk)
     ]

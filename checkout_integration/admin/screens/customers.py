@@ -34,13 +34,22 @@ from checkout_integration.admin.site.values import (
     badge,
     field_group,
     hidden,
+    in_list,
     moment,
     money,
     short,
     visible,
 )
 from checkout_integration.flows.privacy import Person, PrivacyRequest
-from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, StaffAct
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Grant,
+    Order,
+    PersonalData,
+    ReceiverRun,
+    StaffAct,
+)
 from checkout_integration.models.order import IN_REVIEW
 from checkout_integration.policy.verdict import Reason
 from checkout_integration.protocol.vocabulary import OrderStatus
@@ -66,7 +75,9 @@ class LinkForm(ReasonForm):
         name = {accounts.USERNAME_FIELD: self.cleaned_data["account"]}
         account: AbstractBaseUser | None = accounts._default_manager.filter(**name).first()
         if account is None:
-            raise forms.ValidationError(_("There is no account with this name."))
+            raise forms.ValidationError(
+                _("There is no account with this login name; an e-mail address is mostly none.")
+            )
         return account
 
 
@@ -79,17 +90,23 @@ def _is_linkable(row: CheckoutUser | Order) -> bool:
     return customer is not None and customer.erased_at is None
 
 
+def _is_linked(row: CheckoutUser | Order) -> bool:
+    customer = _customer(row)
+    return customer is not None and customer.linked_at is not None
+
+
 def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
     customer, account = _known(row), values["account"]
-    before = customer.account
+    before, delivered = customer.account, _delivered_to(customer)
     if customer.account_id != account.pk and (moves_nothing := _moves_nothing(customer)):
         raise Refused(_("Nothing changed. %(why)s") % {"why": moves_nothing}, field="account")
     if not flows.operations.link_account(customer, account, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
-    if before in (None, account):
-        return _("The customer is linked to the account %(account)s.") % names
-    return _("The customer is linked to the account %(account)s. It was %(before)s.") % names
+    text = _("The customer is linked to the account %(account)s.")
+    if before not in (None, account):
+        text = _("The customer is linked to the account %(account)s. It was %(before)s.")
+    return f"{text % names} {delivered}".strip()
 
 
 def _moves_nothing(customer: CheckoutUser) -> Text:
@@ -101,18 +118,31 @@ def _moves_nothing(customer: CheckoutUser) -> Text:
     if not names or flows.operations.linkable_checkouts(customer).exists():
         return ""
     text = _(
-        "What the customer bought belongs to the account %(accounts)s, and stays there: a link moves nothing."
+        "What the customer bought belongs to the account %(accounts)s, and stays there: a link moves nothing. To give it to "
+        "another account, revoke the goods on the page of the order, and deliver them in the shop by hand."
     )
     return text % {"accounts": names}
 
 
 def _effects_of_linking(row: CheckoutUser | Order) -> list[Text]:
     customer = _customer(row)
-    return (
-        [text for text in (_moves_nothing(customer), _others_with_the_address(customer)) if text]
-        if customer
-        else []
+    if customer is None:
+        return []
+    texts = (_moves_nothing(customer), _delivered_to(customer), _others_with_the_address(customer))
+    return [text for text in texts if text]
+
+
+def _delivered_to(customer: CheckoutUser) -> Text:
+    """Return that the shop's code has delivered to the account of the link that ends here; "" where it has not."""
+    bought = flows.operations.linkable_checkouts(customer).filter(by_link=True)
+    runs = ReceiverRun.objects.filter(message__checkout__in=bought, message__signal="checkout_paid")
+    if not runs.filter(state=ReceiverRun.State.DONE, message__grant__state=Grant.State.OPEN).exists():
+        return ""
+    text = _(
+        "The shop's code has delivered already, perhaps to the account %(account)s, and does not run again: move by hand "
+        "what it has written there."
     )
+    return text % {"account": short(customer.account)}
 
 
 def _others_with_the_address(customer: CheckoutUser) -> Text:
@@ -132,16 +162,19 @@ def _others_with_the_address(customer: CheckoutUser) -> Text:
     return text % {"customers": others} if others else ""
 
 
-def _unlink(row: CheckoutUser, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.unlink_account(row, staff=staff, reason=values["reason"]):
+def _unlink(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+    customer = _known(row)
+    delivered = _delivered_to(customer)
+    if not flows.operations.unlink_account(customer, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the customer is not linked to an account."))
-    row.refresh_from_db()
+    customer.refresh_from_db()
     account = (
-        _("The customer's account is %(account)s again.") % {"account": short(row.account)}
-        if row.account
+        _("The customer's account is %(account)s again.") % {"account": short(customer.account)}
+        if customer.account
         else _("The customer has no account now.")
     )
-    return " ".join((_("The link is undone: what the account got by it is nobody's again."), account))
+    undone = _("The link is undone: what the account got by it is nobody's again.")
+    return " ".join(filter(None, (undone, account, str(delivered))))
 
 
 def _bought(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
@@ -224,6 +257,21 @@ def _known(row: CheckoutUser | Order) -> CheckoutUser:
     return customer
 
 
+def _blocked(customer: CheckoutUser) -> Value:
+    if customer.blocked_at is None:
+        return ""
+    acts = StaffAct.objects.filter(
+        act=StaffAct.Act.BLOCK, customer__in=flows.operations.rows_of_person(customer)
+    )
+    act = acts.select_related("staff").order_by("-pk").first()
+    who, why = (short(act.actor or NOTHING), visible(act.reason)) if act else (NOTHING, "")
+    return format_html(_("since {}, by {}: {}"), moment(customer.blocked_at), who, why)
+
+
+def _about_block(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
+    return [*_about(row, viewer), field_group(_("The block"), [(_("blocked"), _blocked(_known(row)))])]
+
+
 def _is_blocked(row: CheckoutUser | Order) -> bool:
     customer = _customer(row)
     return customer is not None and customer.blocked_at is not None
@@ -262,7 +310,7 @@ UNBLOCK: Final = Button(
     form=ReasonForm,
     offered=_is_blocked,
     act=_unblock,
-    about=_about,
+    about=_about_block,
 )
 LINK: Final = Button(
     name="link-account",
@@ -289,9 +337,10 @@ UNLINK: Final = Button(
         "account again that bought this customer's orders itself, or none. The shop's code does not run."
     ),
     form=ReasonForm,
-    offered=lambda row: row.linked_at is not None,
+    offered=_is_linked,
     act=_unlink,
     about=_about,
+    effects=lambda row: [text for text in [_delivered_to(_known(row))] if text],
     preview=_bought,
 )
 
@@ -416,8 +465,9 @@ ERASE: Final = Button(
     permission="erase_customer",
     question=gettext_lazy(
         "All personal data of this customer is deleted, here and on all their orders in this project: names, addresses, ids, "
-        "and the bodies of notifications, also of those that could not be read. Amounts, statuses and times stay. "
-        "Notifications that arrive later are stored without the customer's data. This cannot be undone."
+        "and the bodies of notifications, also of those that could not be read. Amounts, statuses and times stay, as do "
+        "the account in the shop with what it owns, and what the service has. Notifications that arrive later are stored "
+        "without the customer's data. This cannot be undone."
     ),
     danger=True,
     form=RequestForm,
@@ -530,9 +580,9 @@ class CustomerAdmin(ButtonAdmin):
         changelist.result_list = shown
         return changelist
 
-    def customer(self, row: CheckoutUser) -> str:
-        """Return the customer's id in this shop, or else at the service."""
-        return str(row)
+    def customer(self, row: CheckoutUser) -> Value:
+        """Return the customer's id in this shop, or else at the service; and whether they are blocked."""
+        return format_html("{} {}", in_list(row), badge(BLOCKED)) if row.blocked_at else str(row)
 
     def email(self, row: Any) -> str:
         """Return the customer's e-mail address; in a list, the newest one to which a receipt went."""
@@ -554,11 +604,4 @@ class CustomerAdmin(ButtonAdmin):
 
     def blocked(self, row: CheckoutUser) -> Value:
         """Return since when the customer is blocked, by whom and why; "" for one who is not."""
-        if row.blocked_at is None:
-            return ""
-        acts = StaffAct.objects.filter(
-            act=StaffAct.Act.BLOCK, customer__in=flows.operations.rows_of_person(row)
-        )
-        act = acts.select_related("staff").order_by("-pk").first()
-        who, why = (short(act.actor or NOTHING), visible(act.reason)) if act else (NOTHING, "")
-        return format_html(_("since {}, by {}: {}"), moment(row.blocked_at), who, why)
+        return _blocked(row)

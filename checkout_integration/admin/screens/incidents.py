@@ -52,6 +52,7 @@ class IncidentAdmin(ButtonAdmin):
     """Contradictions, unknown content, and payments that match no checkout."""
 
     list_display = ("incident", "state", "order", "detail", "recorded_at")
+    linked = ("order",)
     list_filter = (
         empty_filter(
             "resolved_at",

@@ -101,7 +101,9 @@ def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]
     due = flows.operations.resume_receiver(run.receiver, staff=staff)
     if due is None:
         raise Refused(_("Nothing changed: this code is not paused."))
-    return _("The code is resumed. Runs that are due: %(n)d.") % {"n": due}
+    return _("The code is resumed: every process knows it within a minute. Runs that are due: %(n)d.") % {
+        "n": due
+    }
 
 
 PAUSED: Final = Rows(model="receiverrun", filters={"state": ReceiverRun.State.PAUSED.value})
@@ -179,8 +181,8 @@ def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None, empty
         _("runs"),
         _("customers"),
         _("amount"),
-        _("first message"),
-        _("last message"),
+        _("oldest"),
+        _("newest"),
         _("last attempt"),
         _("newest orders"),
     ]

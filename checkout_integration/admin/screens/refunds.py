@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from django.contrib import admin
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -20,13 +22,19 @@ from checkout_integration.admin.site.filters import (
 )
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
-from checkout_integration.admin.site.values import Value, link, money
+from checkout_integration.admin.site.values import Value, link, money, short
+from checkout_integration.display import amount_text
 from checkout_integration.flows.accounting import Mode
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 WAITING = StateLabel(_("waiting for its order"), "wait")
 KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)}
+
+
+def _exact(amount: Decimal | None, currency: str | None) -> Decimal | None:
+    """Return what was paid for the order, with the places of its currency."""
+    return None if amount is None else Decimal(amount_text(amount, currency or ""))
 
 
 def _modes() -> Choices:
@@ -40,7 +48,7 @@ def _modes() -> Choices:
 class RefundAdmin(CsvAdmin):
     """Refunds and chargebacks: the amount, and the reason."""
 
-    list_display = ("refund", "status", "amount", "order", "refunded_at", "reason")
+    list_display = ("refund", "status", "amount", "product", "order", "refunded_at", "reason")
     list_filter = (
         label_filter("status", _("kind"), KINDS),
         empty_filter("order", _("order"), _("waiting for its order"), _("known")),
@@ -56,9 +64,11 @@ class RefundAdmin(CsvAdmin):
     csv_columns = (
         *("document_id", "order__order_id", "project", "status", "refunded_at", "recorded_at"),
         *("amount", "currency", "reason", "code", "receipt_number", "transaction"),
-        *("order__created_at", "order__product", "order__country", "order__vat_payer"),
+        *("order__created_at", "order__product", "order_amount", "order__currency"),
+        *("order__country", "order__vat_payer"),
         *("order__is_production", "order__live"),
     )
+    csv_computed = {"order_amount": (("order__amount", "order__currency"), _exact)}
     sortable = {"refunded_at": "reversed_at"}
     ordering = ("-reversed_at", "-pk")
     list_select_related = ("order__personal_data",)
@@ -83,7 +93,12 @@ class RefundAdmin(CsvAdmin):
         ),
         (_("As sent by the service"), {"fields": ("document",)}),
     )
-    headings = {"refund": _("refund"), "status": _("kind"), "receipt_url": _("receipt")}
+    headings = {
+        "refund": _("refund"),
+        "product": _("product"),
+        "status": _("kind"),
+        "receipt_url": _("receipt"),
+    }
     labels = {"status": ORDER_STATUSES}
     linked = ("order",)
     # A reversal document that waits for its order is a whole Order object, customer included.
@@ -102,6 +117,10 @@ class RefundAdmin(CsvAdmin):
         # More than the price is with VAT, which the service has added.
         paid = {"given": given, "paid": money(order.amount, order.currency)}
         return str(_("%(given)s of %(paid)s")) % paid if row.amount < order.amount else given
+
+    def product(self, row: Refund) -> str:
+        """Return what was bought."""
+        return short(row.order.product) if row.order else ""
 
     def order(self, row: Refund) -> Order | StateLabel:
         """Return the order, where it is known."""

@@ -115,6 +115,7 @@ def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
         line.truncate()
 
 
+DAYS: Final = ("from_day", "to_day")
 HIDDEN: Final = "hidden"
 OF_PERSONAL_DATA: Final = "personal_data__"
 
@@ -147,7 +148,7 @@ class CsvAdmin(ReadOnlyAdmin):
         if request.method == "GET" and not masked and self._personal_columns():
             self._record_download(request, changelist)
         rows = self._csv_rows(changelist, masked)
-        days = [text for name in ("from_day", "to_day") if DAY.fullmatch(text := request.GET.get(name, ""))]
+        days = [text for name in DAYS if DAY.fullmatch(text := request.GET.get(name, ""))]
         return csv_response(request, "-".join([f"{self.opts.model_name}s", *days]), rows)
 
     def _personal_columns(self) -> list[str]:
@@ -184,9 +185,11 @@ class CsvAdmin(ReadOnlyAdmin):
     def _record_download(self, request: HttpRequest, changelist: ChangeList) -> None:
         """Record that personal data were downloaded, and by which filters.
 
-        Not by which values: they may be personal data, and the act belongs to no row that could be erased.
+        Not by which values, but for days: others may be personal data, and the act belongs to no row that could be erased.
         """
-        filters = sorted(name for name, value in changelist.get_filters_params().items() if value)
+        used_filters = {name: value for name, value in changelist.get_filters_params().items() if value}
+        days = [text for text in map(request.GET.get, DAYS) if text and DAY.fullmatch(text)]
+        filters = [*sorted(used_filters.keys() - set(DAYS)), *([" – ".join(days)] if days else [])]
         searched = ["search"] if changelist.query else []
         used = ", ".join([*filters, *searched]) or _("no filter")
         detail = f"{self.opts.verbose_name_plural}: {used}"

@@ -212,6 +212,12 @@ SYNC_STATES: Final[Mapping[str, StateLabel]] = {
     ),
 }
 
+LANES_IN_WORDS: Final[Mapping[str, Text]] = {
+    "recent": pgettext_lazy("part of the list", "recent"),
+    "open": pgettext_lazy("part of the list", "open"),
+    "reversals": pgettext_lazy("part of the list", "reversals"),
+    "all": pgettext_lazy("part of the list", "all"),
+}
 INCIDENT_STATES: Final[Mapping[str, StateLabel]] = {
     "open": StateLabel(pgettext_lazy("incident", "open"), "bad", sign="!"),
     "resolved": StateLabel(_("resolved"), "good"),

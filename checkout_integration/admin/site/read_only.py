@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin
@@ -90,10 +90,13 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         return viewed(self, self.viewer(request), list(map(str, self.list_display)), in_list=True)
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """Return the list; nothing of it is selected to be viewed, so its title is its name."""
-        changelist = super().get_changelist_instance(request)
+        """Return the list, with the chosen filters in words. Nothing is selected to be viewed, so its title is its name."""
+        changelist: Any = super().get_changelist_instance(request)
         changelist.title = capfirst(str(self.opts.verbose_name_plural))
-        return changelist
+        changelist.chosen = list(_chosen(changelist))
+        if not (changelist.query or changelist.has_active_filters):  # "Show all" would lead here
+            changelist.full_result_count = changelist.result_count
+        return changelist  # type: ignore[no-any-return]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the rows of the list, without their large columns."""
@@ -211,6 +214,14 @@ class ReadOnlyInline(ReadOnly, admin.TabularInline):  # type: ignore[type-arg]
     ordering: ClassVar[tuple[Any, ...]] = ("-pk",)
     extra = 0
     max_num = 0
+
+
+def _chosen(changelist: ChangeList) -> Iterator[str]:
+    """Yield the choices of the filters; the first one of each is "all"."""
+    for spec in changelist.filter_specs:
+        choices: list[Any] = list(spec.choices(changelist))
+        yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
+        yield from (str(choice["value"]) for choice in choices if choice.get("value"))
 
 
 def _parameters(choices: Iterable[Any]) -> list[str]:

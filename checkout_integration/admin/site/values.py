@@ -102,10 +102,11 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
 def copyable(text: str, label: Text) -> SafeString:
     """Return a text in a read-only field; where scripts run, with a button that copies it."""
     return format_html(
-        '<span class="ci-copy"><input type="text" readonly value="{}" aria-label="{}"> '
+        '<span class="ci-copy"><input type="text" readonly value="{}" size="{}" aria-label="{}"> '
         '<button type="button" class="button" aria-label="{}: {}" data-ci-copy="{}" hidden>{}</button> '
         '<span role="status"></span></span>',
         visible(text, longest=len(text)),
+        len(text),
         label,
         _("Copy"),
         label,

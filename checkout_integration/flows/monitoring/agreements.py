@@ -20,7 +20,7 @@ FEWEST: Final = 5
 RENEWALS: Final = Kind(
     name="renewals",
     title=gettext_lazy("Renewals"),
-    rows=Rows(model="checkout", filters={"agreement": "ended"}),
+    rows=Rows(model="checkout", filters={"agreement": "not_renewed"}),
 )
 
 

@@ -96,8 +96,9 @@ def _failing(now: datetime) -> Finding:
         return FAILING.found(_("No code of the shop fails."), figures={"failing": 0})
     failures = sorted(_failures(keys), key=lambda each: (not each.for_all, -each.customers))
     action = _(
-        "They are retried by themselves, each time after a longer wait. Correct the code: to run them again before that "
-        "costs an attempt. The rows show the whole error."
+        "They are retried by themselves, each time after a longer wait. Correct the code first, since each run costs an "
+        "attempt; then “Run all of them again” on the page of failures, or “manage.py checkout_replay --failed”, runs them "
+        "at once. The rows show the whole error."
     )
     return FAILING.found(
         f"{listed([each.text for each in failures])}.",

@@ -139,7 +139,8 @@ def _coming(project: str, last_at: datetime | None, installed_at: datetime | Non
             text = f"{text} {none}"
         if last_at is None:
             text = _(
-                "No notification of a payment has come yet, and no payment that is older than a quarter of an hour."
+                "No notification of a payment has come yet. The shop has no payment that is older than a quarter of an hour "
+                "either, so none is missing."
             )
     return kind.found(text % counts, severity, action, project=project, figures=figures)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -24,13 +25,17 @@ from checkout_integration.flows.ledger import Cause, ChangePreview, OrderChange,
 from checkout_integration.models import Checkout, Order, Transition
 from checkout_integration.models.actor import Actor
 from checkout_integration.models.order import state_of
+from checkout_integration.policy.binding import reference_of
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import Verdict, judge
+from checkout_integration.protocol.order import Order as OrderDocument
 from checkout_integration.protocol.vocabulary import OrderType
 
 SETTLED_BY_BINDING: Final = ("review:unbound", "review:before_installation")
 """Kinds of incidents that ask what a payment is for."""
 UNPAID: Final = (*Checkout.PAYABLE, Checkout.Status.REVIEW, Checkout.Status.CANCELLED, Checkout.Status.FAILED)
+OURS: Final = re.compile("[0-9a-f]{32}")
+"""What `models.checkout.new_reference` makes."""
 MADE_BEFORE: Final = timedelta(days=7)
 MADE_AFTER: Final = timedelta(hours=1)
 MOST_LOOKED_AT: Final = 200
@@ -186,5 +191,16 @@ def _described_checkout(project: Project, to: CheckoutDescription, change: Order
         test=project.accept_test_payments,
         user_id=to.user.pk if to.user else known,
         order_id=change.order_id,
+        **_lost_reference(project, document),
         **({"subject": to.subject} if to.subject is not None else {}),
     )
+
+
+def _lost_reference(project: Project, document: OrderDocument) -> dict[str, str]:
+    """Return the reference of a checkout of ours that a restored backup lacks; nothing where the order names none.
+
+    With it the grant and its messages have the keys that they had before, by which systems elsewhere know what they did.
+    """
+    reference = reference_of(document, project.reference_key)
+    is_lost = OURS.fullmatch(reference) and not Checkout.primary.filter(reference=reference).exists()
+    return {"reference": reference} if is_lost else {}

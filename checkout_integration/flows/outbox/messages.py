@@ -116,11 +116,14 @@ def write_messages(messages: Sequence[OutboxMessage]) -> None:
 def _end_waits(heads: Sequence[ReceiverRun], closed: Collection[int | None]) -> None:
     """Make locked runs due now that wait for their next attempt for a grant that is closed: they end without one."""
     now = database_now()
-    waiting = {head.message_id: head.pk for head in heads if head.state == "due" and head.due_at > now}
+    waiting = [head for head in heads if head.state == "due" and head.due_at > now]
     if not waiting or not closed:
         return
-    own = OutboxMessage.primary.filter(pk__in=waiting, grant__in=closed).values_list("pk", flat=True)
-    ReceiverRun.primary.filter(pk__in=[waiting[key] for key in own]).update(due_at=now)
+    messages = OutboxMessage.primary.filter(pk__in={head.message_id for head in waiting}, grant__in=closed)
+    own = set(messages.values_list("pk", flat=True))
+    # Several receivers may wait for one message.
+    runs = [head.pk for head in waiting if head.message_id in own]
+    ReceiverRun.primary.filter(pk__in=runs).update(due_at=now)
 
 
 class _Ahead(NamedTuple):

@@ -14,7 +14,12 @@ from checkout_integration.flows.sync.lanes import (
     lanes_due,
     unsynced_for,
 )
-from checkout_integration.flows.sync.list_rows import fetch_orders, refresh_checkout, refresh_order
+from checkout_integration.flows.sync.list_rows import (
+    fetch_newest,
+    fetch_orders,
+    refresh_checkout,
+    refresh_order,
+)
 from checkout_integration.flows.sync.passes import (
     Progress,
     begin_pass,

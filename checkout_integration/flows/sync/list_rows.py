@@ -1,7 +1,7 @@
 """Rows of the transaction list, recorded by the ledger if they have changed since they were last read.
 
 `record_page` records the rows of a pass; `refresh_order` and `refresh_checkout` read and record those of one order now, and
-`fetch_orders` those of an order that is not here yet.
+`fetch_orders` those of an order that is not here yet, `fetch_newest` those that were made last.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import blake2b
 from time import monotonic
@@ -50,6 +50,8 @@ ReadRow: TypeAlias = tuple[Step, ListedRow]
 """A row to record: its step, and its hash, which is stored when the step is committed."""
 SHORTEST_CALL: Final = 0.1
 """Seconds that the last calls of a question have at least; the client takes no time-out of zero."""
+NEWEST: Final = timedelta(days=1)
+MOST_NEWEST: Final = 100
 NOT_APPLIED: Final = "not_applied"
 
 
@@ -270,6 +272,25 @@ def fetch_orders(text: str, *, seconds: float) -> bool:
     return False
 
 
+def fetch_newest(*, seconds: float) -> None:
+    """Read the newest orders of the last day from each project's list, and record them: at most `MOST_NEWEST` of each.
+
+    For a text that the service knows nothing of, such as an e-mail address. ``seconds`` and errors as of `fetch_orders`.
+    """
+    ends_at, since = monotonic() + seconds, datetime.now(UTC) - NEWEST
+    for project in app_settings().projects.values():
+        query = TransactionFilter(projects=[project.project_id], date_from=since, limit=MOST_NEWEST)
+        for _page in range(2):  # the oldest come first: the number of rows says where the newest are
+            left = max(ends_at - monotonic(), SHORTEST_CALL)
+            with client_for(replace(project, timeout=min(project.timeout, left))) as client:
+                page = client.list_transactions(query)
+            more = (page.count or 0) - MOST_NEWEST
+            if more <= 0 or query.offset:
+                break
+            query = replace(query, offset=more)
+        _record_fetched(project, page)
+
+
 def refresh_order(order: Order, *, seconds: float | None = None) -> bool:
     """Refresh one order from the transaction list; return whether the service knows it.
 
@@ -309,6 +330,10 @@ def refresh_checkout(checkout: Checkout) -> bool:
 def _refresh(project: Project, query: TransactionFilter) -> bool:
     with client_for(project) as client:
         page = client.list_transactions(query)
+    return _record_fetched(project, page)
+
+
+def _record_fetched(project: Project, page: TransactionPage) -> bool:
     outcomes = record_page(project, page, Cause(source=Source.LIST), skip_unchanged=False)
     for outcome in outcomes:
         if isinstance(outcome.error, MalformedResponse):

@@ -107,7 +107,13 @@ class Command(StaffCommand):
         if due is None:
             raise CommandError(f"{name!r} is not paused.", returncode=2)
         dispatch.dispatch_due()
-        self._print("resume", f"{name} is resumed; {due} runs are due", due, started, as_json=options["json"])
+        self._print(
+            "resume",
+            f"{name} is resumed; {due} runs are due. Every process knows it within a minute, and runs them then",
+            due,
+            started,
+            as_json=options["json"],
+        )
 
     def _print(self, name: str, detail: str, count: int, started: float, *, as_json: bool) -> None:
         if as_json:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
@@ -18,11 +19,12 @@ from checkout_integration.models import (
     Installation,
     Order,
     OutboxMessage,
+    Receiver,
     Transition,
 )
 from checkout_integration.signals import checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
-from checkout_integration.testing.factories import CheckoutFactory
+from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import OrderDocumentFactory
 from tests.support.documents import block
 from tests.support.flows.shop import Listening, make_due, notification, record_listed
@@ -263,3 +265,41 @@ def test_the_example_of_the_page_binds_old_orders(
     assert [each["order"] for each in heard] == [order]
     checkout = Checkout.objects.get()
     assert (checkout.description, checkout.owner) == ("from the old shop", ada)
+
+
+def test_after_a_restored_backup_everything_has_the_key_that_it_had(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """A system elsewhere has sent the letter: it knows ``idempotency_key`` again, though the checkout is another row."""
+    heard, checkout = listen(checkout_paid), new_checkout()
+    document = order_document_for(checkout)
+    checkout_deliver(order=document)
+    flows.run_due()
+    for model in apps.get_app_config("checkout_integration").get_models():
+        if model not in (Installation, Receiver):  # the backup has these alone: it is from before
+            model._base_manager.all()._raw_delete("default")
+    Installation.objects.update(installed_at=datetime.now(UTC) - timedelta(days=30))
+    record_listed([document])
+    order = Order.objects.get()
+    assert (order.verdict, order.verdict_reason) == ("review", "unbound")
+    sold = CheckoutDescription(amount=Decimal("9.99"), currency="USD")
+    flows.operations.bind_order(order, to=sold, staff=None, reason="restored")
+    flows.run_due()
+    first, second = heard
+    assert second["checkout"].reference == checkout.reference
+    assert first["idempotency_key"] == second["idempotency_key"]
+
+
+@pytest.mark.parametrize("reference", ["taken", "of-another-shop", "A" * 32])
+def test_a_reference_that_is_not_lost_is_not_taken_over(
+    checkout_deliver: Deliver, listen: Listening, reference: str
+) -> None:
+    """That of another checkout, and a text that this app has not made."""
+    other = new_checkout()
+    Checkout.objects.filter(pk=other.pk).update(project="removed")
+    text = other.reference if reference == "taken" else reference
+    order = unbound(checkout_deliver, metadata={"checkout_reference": text})
+    sold = CheckoutDescription(amount=Decimal("9.99"), currency="USD")
+    flows.operations.bind_order(order, to=sold, staff=None, reason="by phone")
+    made = Checkout.objects.get(project="default")
+    assert made.reference != text and len(made.reference) == 32

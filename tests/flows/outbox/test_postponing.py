@@ -168,6 +168,25 @@ def test_it_was_begun_and_a_closed_grant_ends_its_wait(
     assert Grant.objects.get().state == Grant.State.CLOSED
 
 
+def test_a_closed_grant_ends_every_wait(checkout_deliver: Deliver, listen: Listening) -> None:
+    """Several receivers wait for one payment, one after a failure, and other checkouts' receivers wait beside them."""
+    effects: list[Callable[..., Any]] = [
+        Postponing(seconds=86_400),
+        Postponing(seconds=86_400),
+        Failing(times=9),
+    ]
+    for number, effect in enumerate(effects):
+        listen.connect(checkout_paid, effect, f"receiver {number}")
+    checkout, other = CheckoutFactory(), CheckoutFactory()
+    for each in (checkout, other):
+        checkout_deliver(order=order_document_for(each))
+    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    flows.run_due()
+    runs = ReceiverRun.objects.filter(message__signal="checkout_paid")
+    states = {each: {run.state for run in runs if run.message.checkout == each} for each in (checkout, other)}
+    assert states == {checkout: {"superseded"}, other: {"due"}}
+
+
 def test_goods_are_named_that_nobody_waits_for_any_more(checkout_deliver: Deliver, listen: Listening) -> None:
     """A run that postponed and was given up, or is overdue, is paid and not granted as any other."""
     listen.connect(checkout_paid, Postponing(), "stock")

@@ -87,6 +87,7 @@ OFFERED: Final[Mapping[tuple[str, str], Callable[[], Offer]]] = {
     ("order", "mark-granted"): lambda: _failed(rows.make_granting_run, "run"),
     ("order", "apply"): _notified,
     ("order", "link-account"): lambda: (_order(), _account()),
+    ("order", "unlink-account"): lambda: (_order(user=_linked()), REASON),
     ("order", "block"): lambda: (_order(status="chargeback"), REASON),
     ("order", "unblock"): lambda: (_order(user=_blocked()), REASON),
     ("order", "revoke"): lambda: (_order(), REASON),
