@@ -22,7 +22,7 @@ from checkout_integration.admin.site.filters import (
 )
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
-from checkout_integration.admin.site.values import Value, link, money, short
+from checkout_integration.admin.site.values import Value, link, money
 from checkout_integration.display import amount_text
 from checkout_integration.flows.accounting import Mode
 from checkout_integration.models import Order, Refund
@@ -48,7 +48,7 @@ def _modes() -> Choices:
 class RefundAdmin(CsvAdmin):
     """Refunds and chargebacks: the amount, and the reason."""
 
-    list_display = ("refund", "status", "amount", "product", "order", "refunded_at", "reason")
+    list_display = ("refund", "status", "amount", "order", "refunded_at", "reason")
     list_filter = (
         label_filter("status", _("kind"), KINDS),
         empty_filter("order", _("order"), _("waiting for its order"), _("known")),
@@ -95,7 +95,6 @@ class RefundAdmin(CsvAdmin):
     )
     headings = {
         "refund": _("refund"),
-        "product": _("product"),
         "status": _("kind"),
         "receipt_url": _("receipt"),
     }
@@ -117,10 +116,6 @@ class RefundAdmin(CsvAdmin):
         # More than the price is with VAT, which the service has added.
         paid = {"given": given, "paid": money(order.amount, order.currency)}
         return str(_("%(given)s of %(paid)s")) % paid if row.amount < order.amount else given
-
-    def product(self, row: Refund) -> str:
-        """Return what was bought."""
-        return short(row.order.product) if row.order else ""
 
     def order(self, row: Refund) -> Order | StateLabel:
         """Return the order, where it is known."""

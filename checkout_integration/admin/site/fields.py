@@ -66,17 +66,18 @@ class Viewer:
         return reverse(name, args=args, current_app=self.site_name)
 
     def link(self, model: type[Model], primary_key: object, text: object) -> str | SafeString:
-        """Return a link to a row's page where they may view it, else its text; "–" for no row."""
+        """Return a link to a row's page where they may view it, else its text, which may be HTML; "–" for no row."""
         if primary_key is None:
             return NOTHING
+        shown = text if isinstance(text, SafeString) else short(text)
         permission = f"{model._meta.app_label}.{get_permission_codename('view', model._meta)}"
         try:
             address = self.address(model, "change", primary_key)
         except NoReverseMatch:  # the shop's own models may have no page
-            return short(text)
+            return shown
         if not self.has_perm(permission):
-            return short(text)
-        return format_html('<a href="{}">{}</a>', address, breakable(short(text)))
+            return shown
+        return format_html('<a href="{}">{}</a>', address, breakable(shown))
 
 
 FIELD_NAMES: Final[Mapping[str, Text]] = {
@@ -245,7 +246,7 @@ class ViewedField:
         if isinstance(value, StateLabel):
             return self._badge(value)
         if isinstance(value, Model) and (not self.in_list or self.name in self.admin.linked):
-            return self.viewer.link(type(value), value.pk, value)
+            return self.viewer.link(type(value), value.pk, in_list(value) if self.in_list else value)
         if isinstance(value, SafeString):
             return value
         if isinstance(value, Model) or (isinstance(value, str) and self.in_list):
