@@ -120,10 +120,11 @@ def _database() -> Iterator[Finding]:
 
 def _service() -> Iterator[Finding]:
     """Yield for each project whether the service takes its key: one page of the transaction list is read."""
-    for alias in app_settings().projects:
+    for alias, project in app_settings().projects.items():
         try:
             with flows.sync.service_client(alias) as client:
                 client.within(PATIENCE).list_transactions(TransactionFilter(limit=1))
+            is_rotated = len(project.secrets) > 1
         except CheckoutError as error:
             away = isinstance(error, (ServiceUnreachable, DeadlineExceeded))
             mend = "Correct BASE_URL and LIST_URL, or let this host reach them."
@@ -136,9 +137,10 @@ def _service() -> Iterator[Finding]:
             mend = "manage.py check --deploy looks at the key and at HTTP_SESSION."
             yield _wrong("service_refuses", text, mend, alias)
         else:
-            yield Finding(
-                name="service_reads", project=alias, text="The service takes the key of the project."
-            )
+            text = "The service takes the key of the project."
+            if is_rotated:
+                text = "The service takes SECRET_KEY, or one of PREVIOUS_SECRET_KEYS: then the log names it."
+            yield Finding(name="service_reads", project=alias, text=text)
 
 
 def _addresses() -> Iterator[Finding]:

@@ -153,10 +153,12 @@ def test_code_that_is_paused_is_resumed_where_it_is_named(admin_client: Client, 
     listen.connect(checkout_paid, wait_for_account, "shop.give")
     record_now()
     run = rows.make_run(rows.make_order(), receiver="shop.give", due_at=datetime.now(UTC))
-    assert flows.operations.pause_receiver("shop.give", staff=None, reason="a flood") == 0
+    grace = User.objects.create_user("grace")
+    assert flows.operations.pause_receiver("shop.give", staff=grace, reason="a flood") == 0
     page = admin_client.get(f"{LISTS}/failures/").text
     (address,) = re.findall(r'href="([^"]+/resume/)"', page)
     assert str(run.pk) in address
+    assert "grace a flood" in words(admin_client, f"{LISTS}/failures/"), "who, and why"
     assert "The code is resumed:" in words(admin_client, address, {"confirmed": "yes"})
 
 

@@ -193,6 +193,14 @@ def test_a_key_that_the_service_refuses(changes: dict[str, str], shop: str, sett
     assert "another_key" not in printed
 
 
+def test_a_key_that_is_being_rotated(shop: str, settings: Any) -> None:
+    """The service may take the previous one: that it takes SECRET_KEY would be false."""
+    key = settings.CHECKOUT_INTEGRATION["PROJECTS"]["default"]["SECRET_KEY"]
+    own(settings, SECRET_KEY="sandbox_not_yet_the_key", PREVIOUS_SECRET_KEYS=[key])
+    _code, printed = run("--no-deploy")
+    assert "SECRET_KEY, or one of PREVIOUS_SECRET_KEYS" in line_of(printed, "ok: service_reads (default): ")
+
+
 def test_a_key_that_cannot_be_read(shop: str, settings: Any) -> None:
     """A callable that raises: the other looks go on, and its text is not shown."""
 

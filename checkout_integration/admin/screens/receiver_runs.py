@@ -47,12 +47,13 @@ from checkout_integration.admin.site.values import (
     lines,
     moment,
     moment_text,
+    short,
     visible,
 )
 from checkout_integration.conf import app_settings
 from checkout_integration.display import shown_number
 from checkout_integration.flows.monitoring import Rows
-from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.signals import SIGNALS
 
 
@@ -339,6 +340,12 @@ class ReceiverRunAdmin(ButtonAdmin):
         return row.finished_at or row.due_at
 
 
+def _who_paused(receiver: str) -> str:
+    acts = StaffAct.objects.filter(act=StaffAct.Act.PAUSE, receiver=receiver).select_related("staff")
+    newest = acts.order_by("-recorded_at").first()
+    return short(newest.actor or NOTHING) if newest else NOTHING
+
+
 @admin.register(Failures)
 class FailuresAdmin(ReportAdmin, ButtonAdmin):
     """The entry "Failures" of the index: what failed in the shop's code, in groups."""
@@ -389,7 +396,7 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
 
     def _paused(self, viewer: Viewer, pauses: Sequence[flows.operations.Pause]) -> list[Table]:
         """Return what staff have paused, with the page of a run where it is resumed."""
-        columns = [_("code of the shop"), _("since"), _("reason"), _("runs that wait"), ""]
+        columns = [_("code of the shop"), _("since"), _("by"), _("reason"), _("runs that wait"), ""]
         rows: list[list[Value]] = []
         for pause in pauses:
             runs = ReceiverRun.objects.filter(receiver=pause.receiver)
@@ -404,6 +411,7 @@ class FailuresAdmin(ReportAdmin, ButtonAdmin):
                 [
                     visible(pause.receiver),
                     moment(pause.since),
+                    _who_paused(pause.receiver),
                     visible(pause.reason),
                     runs_that_wait(pause.runs),
                     resume,

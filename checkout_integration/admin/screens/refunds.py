@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
 from django.contrib import admin
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -23,18 +21,12 @@ from checkout_integration.admin.site.filters import (
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.values import Value, link, money
-from checkout_integration.display import amount_text
 from checkout_integration.flows.accounting import Mode
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 WAITING = StateLabel(_("waiting for its order"), "wait")
 KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)}
-
-
-def _exact(amount: Decimal | None, currency: str | None) -> Decimal | None:
-    """Return what was paid for the order, with the places of its currency."""
-    return None if amount is None else Decimal(amount_text(amount, currency or ""))
 
 
 def _modes() -> Choices:
@@ -64,11 +56,10 @@ class RefundAdmin(CsvAdmin):
     csv_columns = (
         *("document_id", "order__order_id", "project", "status", "refunded_at", "recorded_at"),
         *("amount", "currency", "reason", "code", "receipt_number", "transaction"),
-        *("order__created_at", "order__product", "order_amount", "order__currency"),
+        *("order__created_at", "order__product", "order__amount", "order__currency"),
         *("order__country", "order__vat_payer"),
         *("order__is_production", "order__live"),
     )
-    csv_computed = {"order_amount": (("order__amount", "order__currency"), _exact)}
     sortable = {"refunded_at": "reversed_at"}
     ordering = ("-reversed_at", "-pk")
     list_select_related = ("order__personal_data",)

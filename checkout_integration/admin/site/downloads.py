@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from asgiref.sync import sync_to_async
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
@@ -179,8 +180,9 @@ class CsvAdmin(ReadOnlyAdmin):
         """Return a value of a row as the file has it: an amount with the places of its currency."""
         if not isinstance(row[name], Decimal):
             return row[name]
-        field: Any = self.opts.get_field(name)
-        return exact_value(field, row[name], row.get(getattr(field, "currency", "")) or "")
+        field: Any = get_fields_from_path(self.model, name)[-1]
+        currency = f"{name.removesuffix(field.name)}{getattr(field, 'currency', '')}"
+        return exact_value(field, row[name], row.get(currency) or "")
 
     def _record_download(self, request: HttpRequest, changelist: ChangeList) -> None:
         """Record that personal data were downloaded, and by which filters.

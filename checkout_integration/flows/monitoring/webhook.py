@@ -253,10 +253,12 @@ def refused_finding(project: str, last_at: datetime | None, now: datetime, *, is
     """Return what was refused of a project's requests; ``last_at``: when one was accepted last."""
     requests, codes = refused_lately(project)
     none_accepted = last_at is None or now - last_at > HOUR
+    text, values = _("Requests refused in the last hour: %(n)s."), {"n": shown_number(requests)}
+    if requests:  # each process counts at most one a minute
+        text = _("Requests refused in the last hour: %(n)s or more (%(codes)s).")
+        values["codes"] = ", ".join(codes)
     if requests < MANY and not (requests >= ANY_WITHOUT and none_accepted):
-        text = _("Requests refused in the last hour: %(n)s.") % {"n": shown_number(requests)}
-        return REFUSED.found(text, project=project, figures={"last_hour": requests})
-    text = _("Requests refused in the last hour: %(n)s or more (%(codes)s).")
+        return REFUSED.found(text % values, project=project, figures={"last_hour": requests})
     action = _("Others were accepted, so the secret is right: somebody else may be sending them.")
     if none_accepted:
         action = _(
@@ -264,7 +266,7 @@ def refused_finding(project: str, last_at: datetime | None, now: datetime, *, is
             "proxy changes the body or drops the header Authorization."
         )
     return REFUSED.found(
-        text % {"n": shown_number(requests), "codes": ", ".join(codes)},
+        text % values,
         Severity.FAILING if is_silent and none_accepted else Severity.WARNING,
         action,
         project=project,
