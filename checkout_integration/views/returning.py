@@ -116,13 +116,15 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Return the purchase, and whether it can be claimed."""
         checkout = _checkout(self.kwargs["signed"])
-        shown = {
+        shown: dict[str, Any] = {
             "checkout": checkout,
             "title": title_of(checkout),
             "price": price_of(checkout),
             "is_claimable": is_claimable(checkout),
         }
         is_mine = checkout.user_id is not None and checkout.user_id == self.request.user.pk
+        if is_mine and checkout.status != Checkout.Status.PAID:
+            shown["heading"], shown["message"] = _words(checkout, checkout.paid_order, Goods.NONE)
         return super().get_context_data(
             **shown,
             is_mine=is_mine,

@@ -62,6 +62,24 @@ def test_from_the_return_page_to_the_account(client: Client, bought: Checkout, a
     assert bought.claimed_at is not None
 
 
+def test_what_was_claimed_and_refunded_is_not_yours_any_more(
+    client: Client, bought: Checkout, ada: User, admin_client: Client
+) -> None:
+    """The page says what became of it; at the desk the guest's page says to which account it belongs."""
+    claim(bought, ada)
+    order = Order.objects.get()
+    pages = [reverse("admin:checkout_integration_checkoutuser_change", args=[order.user_id])]
+    pages.append(reverse("admin:checkout_integration_checkoutuser_changelist") + "?q=ada")
+    guest, found = (text(admin_client.get(page)) for page in pages)
+    assert "What they bought belongs to the account ada." in guest
+    assert str(order.user) in found
+    Checkout.objects.update(status=Checkout.Status.REVERSED)
+    client.force_login(ada)
+    page = text(client.get(address(bought)))
+    assert "Refunded" in page and "The payment was refunded." in page
+    assert "belongs to your account" not in page
+
+
 def test_the_page_says_what_is_claimed(client: Client, bought: Checkout, ada: User) -> None:
     """By name and price also where the shop gave no description: the service's name of it, or the product."""
     Checkout.objects.update(description="", products=["crown"], expected_amount=None)

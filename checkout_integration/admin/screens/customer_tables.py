@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+from django.contrib.auth import get_user_model
 from django.db.models import Q
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
@@ -136,7 +137,15 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
         for order in sorted(orders, key=lambda each: -each.pk)
     ]
     columns = [_("product"), _("activation code"), _("order"), _("since")]
-    return Table(_("What they own"), columns, rows)
+    return Table(_("What they own"), columns, rows, "" if rows else _whose(customer))
+
+
+def _whose(customer: CheckoutUser) -> str:
+    """Return whose it is what a guest has bought and an account has claimed; "" where there is no such account."""
+    bought = Checkout.objects.filter(orders__user=customer, user__isnull=False)
+    owners = get_user_model()._default_manager.filter(pk__in=bought.values("user")).order_by("pk")
+    names = ", ".join(map(short, owners[:NEWEST]))
+    return _("What they bought belongs to the account %(accounts)s.") % {"accounts": names} if names else ""
 
 
 def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:

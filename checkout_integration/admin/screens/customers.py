@@ -519,7 +519,7 @@ class CustomerAdmin(ButtonAdmin):
     ordering = ("-recorded_at", "-pk")
     list_select_related = ("account",)
     search_fields = ("external_id", "user_id")
-    searched_accounts = ("account",)
+    searched_accounts = ("account", "orders__checkout__user")
     search_help_text = gettext_lazy(
         "The customer's id in this shop, or at the service. With the permission to see personal data: an e-mail address, the "
         "login name of the account, or the id that a customer had who was erased."
