@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.http import HttpResponse
 
-from checkout_integration.models import Checkout, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.verdict import VerdictStatus
 
 __all__ = [
@@ -17,10 +19,10 @@ __all__ = [
 
 
 def assert_granted(checkout: Checkout) -> None:
-    """Assert that the checkout is paid, and that every receiver of ``checkout_paid`` has run."""
+    """Assert that the checkout is paid, and that every receiver of ``checkout_paid`` has run for what pays for it now."""
     checkout.refresh_from_db()
     assert checkout.status == Checkout.Status.PAID, f"The checkout is {checkout.status}; {_orders(checkout)}."
-    _assert_ran("checkout_paid", checkout)
+    _assert_ran("checkout_paid", checkout, grant__state=Grant.State.OPEN)
 
 
 def assert_not_granted(checkout: Checkout) -> None:
@@ -38,7 +40,7 @@ def assert_revoked(checkout: Checkout) -> None:
     assert checkout.status == Checkout.Status.REVERSED, (
         f"The checkout is {checkout.status}; {_orders(checkout)}."
     )
-    _assert_ran("checkout_reversed", checkout, ReceiverRun.State.SUPERSEDED)
+    _assert_ran("checkout_reversed", checkout, ended=(ReceiverRun.State.SUPERSEDED,))
 
 
 def assert_in_review(order: Order, reason: str = "") -> None:
@@ -56,8 +58,8 @@ def assert_acknowledged(response: HttpResponse) -> None:
     assert response.content == b"", f"The answer has a body: {response.content!r}."
 
 
-def _assert_ran(signal: str, checkout: Checkout, *ended: str) -> None:
-    outbox_messages = OutboxMessage.objects.filter(signal=signal, checkout=checkout)
+def _assert_ran(signal: str, checkout: Checkout, ended: Collection[str] = (), **condition: object) -> None:
+    outbox_messages = OutboxMessage.objects.filter(signal=signal, checkout=checkout, **condition)
     assert outbox_messages, f"{signal} was not announced for the checkout."
     for message in outbox_messages:
         waiting = message.runs.exclude(state__in=(ReceiverRun.State.DONE, *ended))

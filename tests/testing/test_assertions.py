@@ -65,6 +65,17 @@ def test_a_reversed_checkout_is_taken_back_once_its_receivers_ran(listen: Listen
     assert_revoked(checkout)
 
 
+def test_what_was_refunded_and_paid_again_is_granted(listen: Listening) -> None:
+    """The receiver waited for the first payment until it was refunded, and has run for the second one."""
+    listen(checkout_paid)
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout, status="refunded")
+    OrderFactory(checkout=checkout, id="another-order")
+    flows.run_due()
+    assert sorted(ReceiverRun.objects.values_list("state", flat=True)) == ["done", "superseded"]
+    assert_granted(checkout)
+
+
 @pytest.mark.parametrize("state", [each for each in ReceiverRun.State if each != ReceiverRun.State.DONE])
 def test_nothing_but_done_is_granted(listen: Listening, state: str) -> None:
     """A receiver that is due, runs, was given up or was superseded has granted nothing."""

@@ -83,6 +83,7 @@ from checkout_integration.models import (
     OutboxMessage,
     ReceiverRun,
     Refund,
+    StaffAct,
     Transition,
 )
 from checkout_integration.models.order import IS_PAYMENT
@@ -263,22 +264,37 @@ def _what_to_do(
         text = format_html(_("Somebody has to look: {}."), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
     lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), of_goods(order, state, runs)]
-    if state.status == OrderStatus.CHARGEBACK:
-        lines.append(_("To contest it at the bank, download the evidence."))
-    elif order.verdict == VerdictStatus.ACCEPTED and order.checkout is None and state.stands:
-        lines.append(
-            _(
-                "Accepted without a checkout: the shop's code may have delivered nothing. Look, and deliver by hand."
-            )
-        )
-    elif paid_again and state.stands:
-        lines.append(_("Look at the customer's other order below: perhaps one of them is too many."))
-    elif not any(run.state in UNFINISHED for run in runs):
-        lines.append(_("Nothing to do."))
+    lines.append(_at_last(order, state, runs, paid_again=paid_again))
     is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     waits = is_guests and any(run.is_postponed for run in runs)
     button = "link-account" if waits else "check"
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), (button,)
+
+
+def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, paid_again: bool) -> Value:
+    """Return what is left to somebody where nothing waits or has failed; mostly nothing."""
+    if state.status == OrderStatus.CHARGEBACK:
+        return _("To contest it at the bank, download the evidence.")
+    if order.verdict == VerdictStatus.ACCEPTED and order.checkout is None and state.stands:
+        return _(
+            "Accepted without a checkout: the shop's code may have delivered nothing. Look, and deliver by hand."
+        )
+    if paid_again and state.stands:
+        return _("Look at the customer's other order below: perhaps one of them is too many.")
+    if _was_linked_elsewhere(order):
+        return _(
+            "The customer was linked to another account before: what was delivered there is moved by hand."
+        )
+    return "" if any(run.state in UNFINISHED for run in runs) else _("Nothing to do.")
+
+
+def _was_linked_elsewhere(order: Order) -> bool:
+    """Return whether staff had linked the customer to another account than now, while they own by a link, or nobody does."""
+    checkout, customer = order.checkout, order.user
+    if customer is None or checkout is None or not (checkout.by_link or checkout.user_id is None):
+        return False
+    links = StaffAct.objects.filter(customer=customer, act=StaffAct.Act.LINK)
+    return links.exclude(account=checkout.user_id).exists()
 
 
 def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:
