@@ -26,6 +26,7 @@ def test_without_a_previous_secret_the_list_says_nothing(admin_client: Client) -
     """All are signed with the one that there is."""
     rows.make_notification("order-1")
     assert signed_with(admin_client) == []
+    assert "a previous secret" not in admin_client.get(PAGE).text
 
 
 def test_a_configured_secret_has_a_column(admin_client: Client, settings: Any) -> None:
@@ -36,6 +37,9 @@ def test_a_configured_secret_has_a_column(admin_client: Client, settings: Any) -
     rows.make_notification("order-1")
     rows.make_notification("order-2", secret_position=1)
     assert sorted(signed_with(admin_client)) == ["previous secret 1", "the current secret"]
+    assert "a previous secret" in admin_client.get(PAGE).text
+    result = admin_client.get(PAGE, {"signed": "previous"}).context["cl"]
+    assert [row.object_id for row in result.result_list] == ["order-2"]
 
 
 def test_a_secret_that_was_used_has_a_column(admin_client: Client) -> None:

@@ -222,8 +222,8 @@ def sections(
 ) -> Iterator[dict[str, Any]]:
     """Yield what the page shows of each currency; ``left_out`` is how many rows are in the file alone.
 
-    A column in which no row has anything is left out, unless it is unknown: that has to be seen. ``address_of`` returns the
-    address of the rows of a number.
+    A column in which no row has anything is left out, unless it is unknown: that has to be seen. So is what was charged where
+    it is the price everywhere. ``address_of`` returns the address of the rows of a number.
     """
     for total in totals_of(rows):
         own = [row for row in rows if row.currency == total.currency]
@@ -231,7 +231,8 @@ def sections(
         shown = (
             name for name in SUMS if name in always or getattr(total.sums, name) or total.sums.unstated[name]
         )
-        names = [*columns, *shown]
+        is_price = all(row.sums.charged == row.sums.gross for row in own)
+        names = [*columns, *(name for name in shown if not (is_price and name == "charged"))]
         yield {
             "currency": visible(total.currency) or NOTHING,
             "columns": [(HEADINGS[name], name in SUMS) for name in names],

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib import admin
 from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
-from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, days_filter, label_filter
+from checkout_integration.admin.site.filters import (
+    Choices,
+    DateFilter,
+    ProjectFilter,
+    choice_filter,
+    days_filter,
+    label_filter,
+)
 from checkout_integration.admin.site.labels import (
     CHECKOUT_STATUSES,
     NOTIFICATION_STATES,
@@ -166,6 +174,16 @@ MOST_LOOKED_AT: Final = 1_000
 EVENTS = {event.value: StateLabel(event.value) for event in Event}
 
 
+def _has_previous_secret() -> bool:
+    return any(each.previous_secret_keys for each in app_settings().projects.values())
+
+
+def _secrets() -> Choices:
+    """Return the choices while a secret is rotated; there is no index of it, since they are few and new."""
+    previous = {"previous": (_("a previous secret"), Q(secret_position__gt=0))}
+    return previous if _has_previous_secret() else {}
+
+
 @admin.register(Notification)
 class NotificationAdmin(ButtonAdmin):
     """Every distinct body of a signed notification, as it was received. Refused requests are not stored."""
@@ -174,6 +192,7 @@ class NotificationAdmin(ButtonAdmin):
     list_filter = (
         label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
         label_filter("event", gettext_lazy("event"), EVENTS),
+        choice_filter("signed", gettext_lazy("signed with"), _secrets),
         ProjectFilter,
         days_filter("received_at"),
         ("received_at", DateFilter),
@@ -223,10 +242,8 @@ class NotificationAdmin(ButtonAdmin):
     def get_list_display(self, request: HttpRequest) -> Any:
         """Leave out the secret where no project has a previous one, and no newest notification was signed with one."""
         shown = super().get_list_display(request)
-        configured = any(each.previous_secret_keys for each in app_settings().projects.values())
-        return (
-            shown if configured or _is_previous_used() else [each for each in shown if each.name != "secret"]
-        )
+        is_shown = _has_previous_secret() or _is_previous_used()
+        return shown if is_shown else [each for each in shown if each.name != "secret"]
 
     def attempt(self, row: Notification) -> str:
         """Return the delivery attempt, and how often the body was received."""
