@@ -388,3 +388,8 @@ class Grant(Row):
 
     def __str__(self) -> str:
         return f"{self.checkout or self.order} ({self.number})"
+
+    @property
+    def waits_for_server(self) -> bool:
+        """Whether a game server is to fetch the goods, and has not acknowledged them."""
+        return self.pull and self.state == Grant.State.OPEN and self.acknowledged_at is None

@@ -356,7 +356,7 @@ def test_the_customer_sees_that_the_goods_are_there(buyer: User) -> None:
     from checkout_integration.flows.checkout import Goods, goods_of
 
     checkout = paid(buyer)
-    assert goods_of(checkout) == Goods.NONE
+    assert goods_of(checkout) == Goods.GRANTING
     acknowledge(waiting(buyer.pk)[0]["key"])
     assert goods_of(checkout) == Goods.GRANTED
 

@@ -80,6 +80,51 @@ def test_what_was_claimed_and_refunded_is_not_yours_any_more(
     assert "belongs to your account" not in page
 
 
+def test_once_also_after_its_account_is_deleted(
+    client: Client, bought: Checkout, ada: User, django_user_model: type[User]
+) -> None:
+    """Until staff undo it: somebody else has the buyer's address, perhaps."""
+    claim(bought, ada)
+    ada.delete()
+    bob = django_user_model.objects.create_user("bob")
+    bought.refresh_from_db()
+    assert not claim(bought, bob)
+    assert undo_claim(bought, staff=None, reason="the account is deleted")
+    bought.refresh_from_db()
+    assert claim(bought, bob)
+
+
+def test_of_a_gift_the_receipt_was_claimed(client: Client, bought: Checkout, ada: User) -> None:
+    """The page does not call it yours afterwards: the gift stays with its recipient."""
+    Checkout.objects.update(gift=True, recipient=User.objects.create_user("friend"))
+    client.force_login(ada)
+    page = text(client.post(address(bought), follow=True))
+    assert "The receipt belongs to your account; the gift stays with its recipient." in page
+    assert "This purchase belongs" not in page
+
+
+def test_a_claimed_agreement_is_on_the_page_of_its_account(ada: User, admin_client: Client) -> None:
+    """And not any more on that of the guest."""
+    OrderFactory(checkout=CheckoutFactory(user=ada))
+    own = Order.objects.get().user
+    checkout = CheckoutFactory(description="Season pass", lasts_days=30)
+    guest = OrderFactory(checkout=checkout).user
+    change = "admin:checkout_integration_checkoutuser_change"
+    pages = [reverse(change, args=[each.pk]) for each in (guest, own) if each]
+
+    def listed() -> list[bool]:
+        tables = [
+            text(admin_client.get(page)).partition("Agreements")[2].partition("Checkouts of")[0]
+            for page in pages
+        ]
+        return ["Season pass" in each for each in tables]
+
+    assert listed() == [True, False]
+    checkout.refresh_from_db()
+    claim(checkout, ada)
+    assert listed() == [False, True]
+
+
 def test_the_page_says_what_is_claimed(client: Client, bought: Checkout, ada: User) -> None:
     """By name and price also where the shop gave no description: the service's name of it, or the product."""
     Checkout.objects.update(description="", products=["crown"], expected_amount=None)

@@ -263,7 +263,9 @@ def _what_to_do(
     if granting and (queue := _goods_queue(order)):
         text = format_html(_("Somebody has to look: {}."), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
-    lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), of_goods(order, state, runs)]
+    fetched = [each.grant for each in granting if each.grant and each.grant.waits_for_server]
+    goods = _("The goods wait for a game server.") if fetched else of_goods(order, state, runs)
+    lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), goods]
     lines.append(_at_last(order, state, runs, paid_again=paid_again))
     is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     waits = is_guests and any(run.is_postponed for run in runs)

@@ -164,9 +164,14 @@ def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
 
 
 def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
-    """Return what the customer pays for again and again, or bought for some days."""
+    """Return what the customer pays for again and again, or bought for some days; what an account has claimed is its own."""
     lasting = Checkout.objects.filter(owned_until__isnull=False).order_by("-owned_until", "-pk")
-    own = lasting.filter(pk__in=Order.objects.filter(user=customer).values("checkout"))
+    bought = Q(pk__in=Order.objects.filter(user=customer).values("checkout"))
+    if customer.account_id:
+        bought = Q(user=customer.account_id) | Q(recipient=customer.account_id) | bought & Q(user=None)
+    else:
+        bought &= Q(user=None)
+    own = lasting.filter(bought)
     rows: list[list[Value]] = [
         [
             viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),

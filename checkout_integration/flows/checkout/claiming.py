@@ -12,8 +12,17 @@ from checkout_integration.flows.outbox import make_postponed_due
 from checkout_integration.models import Checkout, StaffAct
 from checkout_integration.models.actor import Actor
 
-UNCLAIMED: Final = {"user": None, "identity": "", "erased_at": None, "status": Checkout.Status.PAID}
-"""Nobody's: bought as a guest, paid, and not erased. A checkout with an identity has a customer of its own."""
+UNCLAIMED: Final = {
+    "user": None,
+    "claimed_at": None,
+    "identity": "",
+    "erased_at": None,
+    "status": Checkout.Status.PAID,
+}
+"""Nobody's: bought as a guest, paid, and not erased. A checkout with an identity has a customer of its own.
+
+What was claimed by an account that is deleted now stays claimed, until staff undo it.
+"""
 
 
 def is_claimable(checkout: Checkout) -> bool:

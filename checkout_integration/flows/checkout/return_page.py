@@ -10,7 +10,7 @@ from django.core import signing
 from django.http import HttpRequest
 from django.urls import reverse
 
-from checkout_integration.conf import Project
+from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.inbox import apply_for
 from checkout_integration.flows.sync import refresh_checkout
 from checkout_integration.models import Checkout, Grant, OutboxMessage, ReceiverRun
@@ -77,7 +77,8 @@ class Goods(StrEnum):
 def goods_of(checkout: Checkout) -> Goods:
     """Return how far the goods of a checkout are. ``delayed``: a receiver has failed, so that somebody has to look into it.
 
-    None where the checkout is not paid, or where no receiver grants anything.
+    None where the checkout is not paid, or where no receiver grants anything. What a game server is to fetch is ``granting``
+    until it is acknowledged.
     """
     if checkout.status != Checkout.Status.PAID:
         return Goods.NONE
@@ -85,6 +86,9 @@ def goods_of(checkout: Checkout) -> Goods:
     messages = OutboxMessage.primary.filter(checkout=checkout, **grants)
     rows = messages.values_list("state", "runs__state", "runs__attempts")
     reached = {_reached(*row) for row in rows}
+    fetched = Grant.primary.filter(checkout=checkout, state=Grant.State.OPEN, pull=True, acknowledged_at=None)
+    if app_settings().goods == "pull" and fetched.exists():
+        reached.add(Goods.GRANTING)
     if reached <= {Goods.NONE} and _completed_once(checkout):
         return Goods.GRANTED
     return next(
