@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.test import Client
 from django.urls import path
 
 from checkout_integration.hooks import CheckoutTerms
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, CheckoutUser
 from checkout_integration.sandbox import Sandbox
 from checkout_integration.testing.factories import OrderFactory
 from checkout_integration.views.selling import SellMixin
@@ -141,12 +142,16 @@ def test_where_the_customer_came_from_is_stored(buyer: Client, checkout_sandbox:
     assert (checkout.utm_source, checkout.utm_campaign, checkout.referrer_host) == ("letter", "May", "")
 
 
-def test_a_failure_is_said(buyer: Client, checkout_sandbox: Sandbox) -> None:
+def test_a_failure_is_said(
+    buyer: Client, checkout_sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
     """The customer reads that nothing was started; the status says that the shop cannot sell now."""
     fault(checkout_sandbox, "api", "server_error", "order")
     response = buyer.post("/buy/")
     assert response.status_code == 503
     assert "could not be started" in response.content.decode()
+    (line,) = [record for record in caplog.records if record.name == "checkout_integration.selling"]
+    assert line.getMessage().startswith("Buy sold nothing: InternalError: ")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -184,3 +189,19 @@ def test_a_view_must_say_what_it_sells(buyer: Client) -> None:
     """The error names the method."""
     with pytest.raises(NotImplementedError, match="get_terms"):
         buyer.post("/buy-nothing/")
+
+
+def test_a_customer_who_is_blocked_reads_so(
+    client: Client, checkout_sandbox: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The page does not invite to try again, and the log has the exception."""
+    buyer = User.objects.create_user("thief")
+    client.force_login(buyer)
+    client.post("/buy/")
+    OrderFactory(checkout=Checkout.objects.get())
+    CheckoutUser.objects.update(blocked_at=datetime.now(UTC))
+    answer = client.post("/buy/")
+    assert (answer.status_code, "You cannot buy here." in answer.text) == (403, True)
+    assert "try again" not in answer.text
+    (line,) = [record for record in caplog.records if record.name == "checkout_integration.selling"]
+    assert "CustomerBlocked" in line.getMessage()

@@ -60,9 +60,7 @@ def buyer_summary(order: Order, viewer: Viewer) -> SummaryBox:
     email = personal_data.email if personal_data else ""
     shown = viewer.sees_personal_data and email
     value = visible(email) if shown else short(order.user or "")
-    name, sign, domain = value.rpartition("@")
-    whole = format_html("{}<wbr>@{}", breakable(name), domain) if sign else breakable(value)
-    return SummaryBox(_("Who bought it?"), whole, list(_about_buyer(order, viewer, email)))
+    return SummaryBox(_("Who bought it?"), breakable(value), list(_about_buyer(order, viewer, email)))
 
 
 def recipient_of(order: Order, viewer: Viewer) -> Value:
