@@ -151,7 +151,7 @@ def test_a_failure_is_said(
     assert response.status_code == 503
     assert "could not be started" in response.content.decode()
     (line,) = [record for record in caplog.records if record.name == "checkout_integration.selling"]
-    assert line.getMessage().startswith("Buy sold nothing: InternalError: ")
+    assert line.getMessage().startswith("Buy sells nothing: InternalError: ")
 
 
 @pytest.mark.django_db(transaction=True)
