@@ -80,5 +80,7 @@ class SellMixin(AccessMixin, View):
             logger.error("%s sells nothing: %s", type(self).__qualname__, error)
             return self.not_created(error)
         except flows.CheckoutError as error:
-            logger.warning("%s sells nothing: %s", type(self).__qualname__, f"{type(error).__name__}: {error}")
+            logger.warning(
+                "%s sells nothing: %s", type(self).__qualname__, f"{type(error).__name__}: {error}"
+            )
             return self.not_created(error)
