@@ -123,6 +123,8 @@ def test_a_claimed_agreement_is_on_the_page_of_its_account(ada: User, admin_clie
     checkout.refresh_from_db()
     claim(checkout, ada)
     assert listed() == [False, True]
+    paid = text(admin_client.get(pages[1])).partition("What they paid")[2]
+    assert paid.partition("What they own")[0].count("19.98 USD (2)") == 1, "with what was paid as a guest"
 
 
 def test_the_page_says_what_is_claimed(client: Client, bought: Checkout, ada: User) -> None:

@@ -118,7 +118,7 @@ def _paid() -> Choices:
 
 def _net() -> Choices:
     """Return the choice to which the page about money leads: for its days, since there may be many."""
-    return {"unknown": (_("not stated"), Q(net_revenue_amount=None))}
+    return {"unknown": (_("net not stated"), Q(net_revenue_amount=None))}
 
 
 def _accepted() -> Choices:

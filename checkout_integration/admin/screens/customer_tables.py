@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import CHECKOUT_STATUSES, label_of
-from checkout_integration.admin.site.large_tables import COUNTED, ORDER_DOCUMENTS
+from checkout_integration.admin.site.large_tables import COUNTED, ORDER_DOCUMENTS, keys_of
 from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -51,10 +51,17 @@ def tables_of(customer: CheckoutUser, viewer: Viewer) -> list[Table]:
 
 
 def _sums(customer: CheckoutUser) -> Table:
-    """Return what was paid, refunded and charged back, each currency by itself; of the newest orders, to a limit."""
-    paid = Order.objects.filter(user=customer, status__in=SETTLED_KINDS).order_by("-pk")
+    """Return what was paid, refunded and charged back, each currency by itself; of the newest orders, to a limit.
+
+    What the account has claimed, or got by a link, was paid as a guest: it is the same person's.
+    """
+    whose = [Q(user=customer)]
+    if customer.account_id:
+        whose.append(Q(checkout__user=customer.account_id, project=customer.project))
+    keys = keys_of(Order.objects.all(), whose)
+    paid = Order.objects.filter(pk__in=keys, status__in=SETTLED_KINDS).order_by("-pk")
     # Of a payment that staff have restored, no reversal stands: the page about money counts none of it either.
-    lost = Refund.objects.filter(order__user=customer, order__status__in=REVERSALS).order_by("-pk")
+    lost = Refund.objects.filter(order__in=keys, order__status__in=REVERSALS).order_by("-pk")
     found: dict[str, dict[str, Amounts]] = {}
     for currency, amount in paid.values_list("currency", "amount")[:COUNTED]:
         found.setdefault(currency, {}).setdefault("paid", []).append(amount)

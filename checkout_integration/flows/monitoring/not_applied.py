@@ -144,7 +144,7 @@ def removed_finding(projects: Sequence[str], now: datetime) -> Iterator[Finding]
 MOST_LOOKED_AT: Final = 2_000
 """How many of the newest notifications of a project are looked at."""
 
-TIMES: Final = Kind(name="attempt_times", title=gettext_lazy("times of delivery attempts"))
+TIMES: Final = Kind(name="attempt_times", title=gettext_lazy("Times of delivery attempts"))
 CONTRADICTED: Final = replace(TIMES, rows=Rows(model="notification"))
 ENOUGH: Final = 10
 """So many notifications without a first attempt are no longer those of an hour in which the shop was away."""
