@@ -253,7 +253,8 @@ def test_the_page_starts_the_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
     # Its thread serves until the process ends, so a test cannot end it: the port is enough here.
     ports = list[int]()
 
-    def serve(port: int) -> None:
+    def serve(port: int, addr: str) -> None:
+        assert addr == "127.0.0.1"
         if port < 9466:
             raise OSError(98, "Address already in use")
         ports.append(port)
