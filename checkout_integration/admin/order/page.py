@@ -283,17 +283,20 @@ def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, pa
         )
     if paid_again and state.stands:
         return _("Look at the customer's other order below: perhaps one of them is too many.")
-    if _was_linked_elsewhere(order):
+    if _was_linked_elsewhere(order, runs):
         return _(
             "The customer was linked to another account before: what was delivered there is moved by hand."
         )
     return "" if any(run.state in UNFINISHED for run in runs) else _("Nothing to do.")
 
 
-def _was_linked_elsewhere(order: Order) -> bool:
-    """Return whether staff had linked the customer to another account than now, while they own by a link, or nobody does."""
+def _was_linked_elsewhere(order: Order, runs: Sequence[ReceiverRun]) -> bool:
+    """Return whether code of the shop ran before the customer got the account that they have now, by a link, or none."""
     checkout, customer = order.checkout, order.user
     if customer is None or checkout is None or not (checkout.by_link or checkout.user_id is None):
+        return False
+    ends = [run.finished_at for run in runs if run.state == ReceiverRun.State.DONE and run.finished_at]
+    if not any(customer.linked_at is None or at < customer.linked_at for at in ends):
         return False
     links = StaffAct.objects.filter(customer=customer, act=StaffAct.Act.LINK)
     return links.exclude(account=checkout.user_id).exists()
