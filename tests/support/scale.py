@@ -40,7 +40,7 @@ ALIKE_ON_SERVERS: Final = {
 }
 """Slow tests of what no database changes, or of what another server has shown: samples of their tables too."""
 MOST_CASES: Final = 4
-MOST_ON_SERVERS: Final = {"postgres": 2, "mariadb": 1}
+MOST_ON_SERVERS: Final = 1
 """Cases of a table outside `WHOLE_ON_SERVERS`, in a run on a server."""
 SEED: Final = 12
 
@@ -74,7 +74,7 @@ def left_out(cases: Sequence[pytest.Item], dear: Sequence[pytest.Item]) -> set[p
         tables = [case for case in dear if not _is_in(case, WHOLE_ON_SERVERS[database])]
         seen = set(tables)
         tables += [case for case in cases if case not in seen and _is_in(case, ALIKE_ON_SERVERS[database])]
-        spared = set(tables) - sample_of(tables, MOST_ON_SERVERS[database])
+        spared = set(tables) - sample_of(tables, MOST_ON_SERVERS)
     if THIS_RUN == REST:
         spared |= {case for case in _everyday(cases, dear) if not _tries_more(case)}
     return spared
