@@ -164,3 +164,10 @@ def test_a_notification_is_stored_and_applied() -> None:
     notification = NotificationFactory(document__object=document)
     assert notification.state == Notification.State.APPLIED
     assert notification.object_id == document["id"]
+
+
+def test_the_documents_of_one_checkout_agree_on_its_order() -> None:
+    """However often they are made: a refund is no contradiction."""
+    checkout = CheckoutFactory()
+    paid, refunded = (order_document_for(checkout, status=each) for each in ("processed", "refunded"))
+    assert (paid["id"], paid["created_at"]) == (refunded["id"], refunded["created_at"])

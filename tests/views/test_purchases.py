@@ -19,6 +19,7 @@ from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory, order_document_for
 from checkout_integration.testing.payloads import OrderItemDocumentFactory
 from checkout_integration.views.purchases import PurchasesMixin, PurchasesPage
+from checkout_integration.views.returning import heading_of
 from tests.urls import urlpatterns as others
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls(__name__)]
@@ -276,3 +277,11 @@ def test_it_has_the_look_of_the_shop(client: Client, ada: User, tmp_path: Any, s
         page = client.get("/hats/").content.decode()
     assert page.startswith("<title>Your purchases - Hats</title>")
     assert lines(client) == ["My 500 gems"]
+
+
+def test_what_staff_took_back_was_not_refunded() -> None:
+    """The money stays with the shop, and the customer must not read that it has come back."""
+    checkout = CheckoutFactory()
+    order = OrderFactory(checkout=checkout, revoked=True)
+    checkout.refresh_from_db()
+    assert (checkout.status, heading_of(checkout, order)) == ("reversed", "Taken back")
