@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.template.response import TemplateResponse
 from django.test import RequestFactory
 from django.urls import resolve
 
@@ -26,11 +27,13 @@ def urls() -> ModuleType:
     return module
 
 
-async def ask(address: str) -> tuple[int, str]:
-    """Ask for a page of django-health-check as text."""
-    request = RequestFactory().get(address, headers={"Accept": "text/plain"})
+async def ask(address: str, accept: str = "text/plain") -> tuple[int, str]:
+    """Ask for a page of django-health-check, as text if nothing else is said."""
+    request = RequestFactory().get(address, headers={"Accept": accept})
     found = resolve(address, urls())  # type: ignore[arg-type]  # Django takes a module, too
     response = await found.func(request, *found.args, **found.kwargs)
+    if isinstance(response, TemplateResponse):
+        response.render()
     return response.status_code, response.content.decode()
 
 
@@ -45,6 +48,15 @@ def checked() -> Any:
 def test_all_is_well(checked: Any) -> None:
     """200."""
     assert checked("/health/") == (200, "CheckoutHealth(project=None, fail_on='failing'): OK\n")
+
+
+@pytest.mark.parametrize("accept", ["*/*", "text/html", "application/json"])
+def test_all_is_well_for_whatever_asks(checked: Any, settings: Any, accept: str) -> None:
+    """A browser, curl, a load balancer, a program: with the page's settings each is answered."""
+    host = {"INSTALLED_APPS": [*settings.INSTALLED_APPS]}
+    exec(block("docs/health.md", "# mysite/settings.py, django-health-check: the pages have templates"), host)
+    settings.INSTALLED_APPS = host["INSTALLED_APPS"]
+    assert checked("/health/", accept)[0] == 200
 
 
 def test_a_warning_is_none_unless_the_host_says_so(checked: Any) -> None:

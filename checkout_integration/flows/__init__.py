@@ -19,6 +19,7 @@ from checkout_integration.flows.checkout import (
     create_checkout,
     create_order_from_token,
     create_token,
+    is_claimable,
 )
 from checkout_integration.flows.ledger import account_of
 from checkout_integration.flows.operations import run_due
@@ -48,6 +49,7 @@ __all__ = [
     "create_checkout",
     "create_order_from_token",
     "create_token",
+    "is_claimable",
     "operations",
     "outbox",
     "privacy",

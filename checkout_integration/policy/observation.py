@@ -38,6 +38,7 @@ class Observation:
     ``observed_at`` is the attempt's own ``created_at`` (notification) or the response's ``Date`` (list row); None when the
     service gave no time. ``live`` is None where the source makes no statement on it (a list row). ``reversal`` is the
     reversal document that the observation comes from, where that has an id of its own (`policy.reversal_documents`).
+    ``is_order``: it looks like such a document, and is known to be the order itself.
     """
 
     source: Source
@@ -47,6 +48,7 @@ class Observation:
     delivery_try: int = 0
     live: bool | None = None
     reversal: Order | None = field(default=None, repr=False)
+    is_order: bool = False
 
     @property
     def document(self) -> Document:

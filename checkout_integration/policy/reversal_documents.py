@@ -6,6 +6,7 @@ new payment: `may_be_reversal_document` recognises it, `reversal_of` turns it in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,9 +27,9 @@ def may_be_reversal_document(observation: Observation) -> bool:
     order = observation.order
     if observation.source is not Source.LIST or order.status not in REVERSALS or not order.transaction:
         return False
-    if order.created_at is None or order.refunded_at is None:
-        return True
-    return order.refunded_at - order.created_at <= SAME_MOMENT
+    if observation.is_order:
+        return False
+    return None in (order.created_at, order.refunded_at) or _lasted(order) <= SAME_MOMENT
 
 
 def may_be_the_order_of(first: Order, second: Order) -> bool:
@@ -41,9 +42,24 @@ def may_be_the_order_of(first: Order, second: Order) -> bool:
         return False
     if first.status == second.status == OrderStatus.CHARGEBACK:
         return True
-    if first.created_at is None or first.refunded_at is None:
+    return None not in (first.created_at, first.refunded_at) and _lasted(first) > CLOCK_STEP
+
+
+def is_the_order(row: Order, alike: Sequence[Order]) -> bool:
+    """Return whether a row that looks like a reversal is the order itself; ``alike`` is all that there is of its transaction.
+
+    Its payment would be among them. So the earliest row is the order, charged back (STA-07) or refunded at once; but one
+    row alone that was created by its refund may be the document of a payment that the service does not show.
+    """
+    if any(is_older(each, row) for each in alike):
         return False
-    return first.refunded_at - first.created_at > CLOCK_STEP
+    made_by_refund = row.status == OrderStatus.REFUNDED and _lasted(row) <= CLOCK_STEP
+    return not made_by_refund or len(alike) > 1
+
+
+def _lasted(row: Order) -> timedelta:
+    """Return how long after its creation a row was refunded; "long" where a time is not known."""
+    return row.refunded_at - row.created_at if row.created_at and row.refunded_at else timedelta.max
 
 
 def is_older(order: Order, reversal: Order) -> bool:

@@ -63,7 +63,7 @@ def _assert_ran(signal: str, checkout: Checkout, ended: Collection[str] = (), **
     assert outbox_messages, f"{signal} was not announced for the checkout."
     for message in outbox_messages:
         waiting = message.runs.exclude(state__in=(ReceiverRun.State.DONE, *ended))
-        left = [f"{run.receiver}: {run.state} {run.error}".strip() for run in waiting]
+        left = [f"{run.receiver}: {run.state} {run.postponed_for or run.error}".strip() for run in waiting]
         assert not left, f"Not done: {', '.join(left)}."
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -90,3 +92,13 @@ def test_other_lists_have_it_too(admin_client: Client, screen: str) -> None:
     """By their own time."""
     page = admin_client.get(LISTS[screen], {"from_day": "2026-03-04", "to_day": "2026-03-04"})
     assert page.status_code == 200 and b'name="to_day" value="2026-03-04"' in page.content
+
+
+def test_seven_days_are_today_and_six_more(admin_client: Client) -> None:
+    """As everywhere else at the desk."""
+    for days in range(9):
+        rows.make_order(f"{days} ago", created_at=datetime.now(UTC) - timedelta(days=days))
+    page = admin_client.get(LISTS["order"]).content.decode()
+    (address,) = re.findall(r'<a href="([^"]+)">\s*Past 7 days', page)
+    found = admin_client.get(LISTS["order"] + unescape(address)).context["cl"].result_list
+    assert sorted(order.order_id for order in found) == [f"{days} ago" for days in range(7)]

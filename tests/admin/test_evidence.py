@@ -17,7 +17,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from checkout_integration.hooks import Hooks, Use
-from checkout_integration.models import Checkout, Order, StaffAct, Transition
+from checkout_integration.models import (
+    Checkout,
+    Grant,
+    Order,
+    OutboxMessage,
+    ReceiverRun,
+    StaffAct,
+    Transition,
+)
 from checkout_integration.protocol.vocabulary import Event
 from checkout_integration.testing.delivery import Deliver
 from tests.support.admin import rows
@@ -331,6 +339,18 @@ def test_goods_without_a_receiver_are_not_called_delivered(admin_client: Client)
     for order in (bare, unbound):
         page = pack_of(admin_client, order).read("summary.html").decode()
         assert "were delivered." not in page and "record" not in page
+
+
+def test_what_was_never_delivered_was_not_taken_back(admin_client: Client) -> None:
+    """The payment was charged back before the shop's code ran: its runs ended as superseded."""
+    order = rows.make_order(status="chargeback")
+    granting = rows.make_granting_run(order, state="superseded", attempts=0, error="", finished_at=rows.NOON)
+    Grant.objects.update(state="closed", closed_at=rows.NOON)
+    revoking = rows.make_run(order, "checkout_reversed", state="superseded", attempts=0)
+    OutboxMessage.objects.filter(runs=revoking).update(grant=granting.message.grant)
+    assert "taken back" not in texts_of(pack_of(admin_client, order))
+    ReceiverRun.objects.update(state="done")
+    assert "The goods were taken back." in texts_of(pack_of(admin_client, order))
 
 
 @pytest.mark.spec("ORD-02", "ORD-22", "ORD-23")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from django.apps import apps
@@ -252,6 +253,27 @@ def test_masked_addresses_find_no_customer(client: Client, searched: str) -> Non
     assert customers(client, "grace@buyers.example") == set()
     client.force_login(rows.make_staff("view_checkoutuser", "view_personal_data", name="sees"))
     assert customers(client, "grace@buyers.example") == {"player-9"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "4242 2026-11-27 1500 JPY",
+            "27.11.2026 1500 JPY",
+            "JPY 1500 27.11.2026",
+            "4242 1500",
+            "4242 1.500 JPY",
+        ),
+        *("4242 1500 JPY", "4242 JPY 1,500", "4242 JPY", "2026-11-27 1500"),
+    ],
+)
+def test_four_digits_are_an_amount_or_a_card(admin_client: Client, text: str) -> None:
+    """An amount beside its currency, or after the card; as the desk writes it, too."""
+    day = datetime(2026, 11, 27, 12, tzinfo=UTC)
+    order = rows.make_order("yen", amount=1500, currency="JPY", created_at=day)
+    rows.make_order("another", amount=Decimal("9.99"), created_at=day)
+    assert found(admin_client, text) == {order.order_id}
 
 
 def test_an_address_is_looked_up_by_its_index(admin_client: Client, searched: str) -> None:

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 
 from checkout_integration import flows
 from checkout_integration.models import Checkout, ReceiverRun
-from checkout_integration.signals import checkout_paid, checkout_reversed, payment_success
+from checkout_integration.signals import RetryLater, checkout_paid, checkout_reversed, payment_success
 from checkout_integration.testing.assertions import (
     assert_acknowledged,
     assert_granted,
@@ -52,6 +52,20 @@ def test_a_paid_checkout_is_granted_once_its_receivers_ran(listen: Listening) ->
     assert_granted(checkout)
     with pytest.raises(AssertionError, match="The checkout is paid"):
         assert_not_granted(checkout)
+
+
+def test_what_a_receiver_waits_for_is_in_the_message(listen: Listening) -> None:
+    """In its own words."""
+
+    def wait(**arguments: object) -> None:
+        raise RetryLater(60, "not claimed yet")
+
+    listen(checkout_paid, wait)
+    checkout = CheckoutFactory()
+    OrderFactory(checkout=checkout)
+    flows.run_due()
+    with pytest.raises(AssertionError, match=r"Not done: test\.checkout_paid: due not claimed yet\."):
+        assert_granted(checkout)
 
 
 def test_a_reversed_checkout_is_taken_back_once_its_receivers_ran(listen: Listening) -> None:

@@ -127,6 +127,34 @@ def test_a_claimed_agreement_is_on_the_page_of_its_account(ada: User, admin_clie
     assert paid.partition("What they own")[0].count("19.98 USD (2)") == 1, "with what was paid as a guest"
 
 
+@pytest.mark.parametrize("account", [None, "ada"])
+def test_an_agreement_without_a_payment_that_stands_is_still_seen(
+    django_user_model: type[User], admin_client: Client, account: str | None
+) -> None:
+    """As ended, on its customer's page and by a filter; and nobody is said to own it."""
+    user = django_user_model.objects.create_user(account) if account else None
+    checkout = CheckoutFactory(description="Season pass", lasts_days=30, user=user)
+    customer = OrderFactory(checkout=checkout, status="refunded").user
+    checkout.refresh_from_db()
+    assert (checkout.status, checkout.owned_until) == ("reversed", None)
+    change = reverse("admin:checkout_integration_checkoutuser_change", args=[customer and customer.pk])
+    page = text(admin_client.get(change))
+    agreements = page.partition("Agreements")[2].partition("Checkouts of")[0]
+    assert "Season pass" in agreements and "ended" in agreements
+    assert "belongs to the account" not in page
+    listed = reverse("admin:checkout_integration_checkout_changelist")
+    answer: Any = admin_client.get(f"{listed}?agreement=reversed")
+    assert list(answer.context_data["cl"].queryset) == [checkout]
+
+
+def test_what_the_own_account_owns_is_not_somebodys(admin_client: Client, ada: User) -> None:
+    """The sentence names other accounts."""
+    customer = OrderFactory(checkout=CheckoutFactory(user=ada)).user
+    change = reverse("admin:checkout_integration_checkoutuser_change", args=[customer and customer.pk])
+    Checkout.objects.update(lasts_days=30, owned_until=datetime.now(UTC) - timedelta(days=1))
+    assert "belongs to the account" not in text(admin_client.get(change))
+
+
 def test_the_page_says_what_is_claimed(client: Client, bought: Checkout, ada: User) -> None:
     """By name and price also where the shop gave no description: the service's name of it, or the product."""
     Checkout.objects.update(description="", products=["crown"], expected_amount=None)

@@ -16,13 +16,16 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory, override_settings
 from django.urls import path, reverse
 
+from checkout_integration.flows import run_due
 from checkout_integration.flows.checkout import signed_reference
-from checkout_integration.models import Checkout
+from checkout_integration.models import Checkout, ReceiverRun
 from checkout_integration.sandbox import Fault, FaultKind, FaultPoint, Sandbox
+from checkout_integration.signals import RetryLater, checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 from checkout_integration.views.returning import return_link
 from checkout_integration.views.selling import SellMixin
 from tests.support.documents import ROOT, block, template
+from tests.support.flows.shop import Listening
 from tests.urls import urlpatterns as others
 
 pytestmark = pytest.mark.django_db
@@ -79,6 +82,14 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
 
 
 @pytest.fixture
+def listen() -> Iterator[Listening]:
+    """Connect receivers for the length of a test."""
+    listening = Listening()
+    yield listening
+    listening.end()
+
+
+@pytest.fixture
 def ada(client: Client) -> User:
     """An account that is logged in."""
     account = User.objects.create_user("ada")
@@ -122,8 +133,36 @@ def test_a_guest_adds_a_purchase_to_an_account(client: Client, shop: dict[str, M
     assert client.post(address)["Location"] == "/inventory/", "a second press, or an open tab"
     client.force_login(User.objects.create_user("ben"))
     assert (client.get(address).status_code, client.post(address).status_code) == (404, 404)
+    assert Checkout.objects.get().owner == ada
     client.force_login(ada)
     assert "/add/" not in client.get(return_link(checkout, "thanks")).content.decode()
+
+
+def test_what_waited_for_the_claim_runs_with_it(
+    client: Client, ada: User, settings: Any, shop: dict[str, ModuleType], listen: Listening
+) -> None:
+    """Also where web processes run what is due: no other notification need come. What was refunded asks nothing."""
+    settings.CHECKOUT_INTEGRATION = {
+        **settings.CHECKOUT_INTEGRATION,
+        "RUNNER": "request",
+        "REQUEST_BUDGET": 10,
+    }
+
+    def wait(checkout: Checkout, **arguments: Any) -> None:
+        if checkout.owner is None:
+            raise RetryLater(3600, "not claimed yet")
+
+    listen(checkout_paid, wait)
+    checkout = CheckoutFactory(description="A hat")
+    OrderFactory(checkout=checkout)
+    run_due()
+    thanks = client.get(return_link(checkout, "thanks")).content.decode()
+    (address,) = re.findall(r'href="(/add/[^"]+)"', thanks)
+    client.post(address)
+    assert ReceiverRun.objects.get().state == "done"
+    other = CheckoutFactory(description="A scarf")
+    OrderFactory(checkout=other, status="refunded")
+    assert client.get(reverse("add-to-account", args=[signed_reference(other.reference)])).status_code == 404
 
 
 def test_the_page_of_purchases(

@@ -303,7 +303,9 @@ def _delivery(order: Order) -> Iterator[Event]:
         taken = [
             each.finished_at
             for each in own
-            if each.message.signal == "checkout_reversed" and each.finished_at
+            if each.message.signal == "checkout_reversed"
+            and each.state == each.State.DONE
+            and each.finished_at
         ]
         if taken and grant.closed_at:
             yield Event(max(taken), _("The goods were taken back."))

@@ -78,7 +78,15 @@ from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.flows.sync import fetch_newest, fetch_orders
 from checkout_integration.hooks import overrides
-from checkout_integration.models import Checkout, CheckoutUser, Order, OrderItem, ReceiverRun, StaffAct
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Order,
+    OrderItem,
+    ReceiverRun,
+    Refund,
+    StaffAct,
+)
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
 from checkout_integration.models.order import IS_PAYMENT, IS_TEST
 from checkout_integration.policy.verdict import Reason, VerdictStatus
@@ -334,6 +342,14 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             answer = _("The service has no order with this id, reference or customer.")
             if found:
                 level, answer = messages.SUCCESS, _("The service has it. What it has sent is here now.")
+                if Refund.objects.filter(document_id=text, order=None).exists():
+                    level, answer = (
+                        messages.WARNING,
+                        _(
+                            "The service has it as refunded or charged back, and its payment is not known here. If it is "
+                            "an order, and no document of a refund, the next complete pass over the list records it."
+                        ),
+                    )
             elif not is_id:
                 level = messages.INFO
                 answer = _(

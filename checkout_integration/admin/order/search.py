@@ -35,6 +35,7 @@ MOST_PARTS: Final = 8
 
 AMOUNT_AS_WRITTEN: Final = re.compile(r"[0-9][0-9.,]*", re.ASCII)
 AMOUNT: Final = re.compile(r"[0-9]{1,14}(\.[0-9]{1,4})?", re.ASCII)
+GROUPED: Final = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+", re.ASCII)
 CURRENCY: Final = re.compile(r"[A-Za-z]{3}", re.ASCII)
 CURRENCY_BESIDE: Final = re.compile(r"^[A-Za-z]{3}\s|\s[A-Za-z]{3}$")
 """An amount is copied with its currency; the filter has a field for that."""
@@ -70,8 +71,9 @@ def _of_payment(words: Sequence[str]) -> Q | None:
     It needs the card's last four digits or a day, which an index finds, and one thing more.
     """
     found: dict[str, Q] = {}
-    for word in words:
-        if LAST4.fullmatch(word):
+    card = _place_of_card(words)
+    for place, word in enumerate(words):
+        if place == card:
             found["card"] = Q(personal_data__last4=word)
         elif (day := _day(word)) is not None:
             found["day"] = Q(ordered_at__gte=midnight(day), ordered_at__lt=midnight(day + timedelta(days=1)))
@@ -85,6 +87,16 @@ def _of_payment(words: Sequence[str]) -> Q | None:
     return reduce(and_, found.values()) if is_whole else None
 
 
+def _place_of_card(words: Sequence[str]) -> int | None:
+    """Return which word is the card's last four digits; beside a currency they are an amount, if something else is known."""
+    places = [place for place, word in enumerate(words) if LAST4.fullmatch(word)]
+    currencies = {place for place, word in enumerate(words) if CURRENCY.fullmatch(word)}
+    apart = [place for place in places if not currencies & {place - 1, place + 1}]
+    if apart or any(map(_day, words)):
+        return next(iter(apart), None)
+    return next(iter(places), None)
+
+
 def _day(word: str) -> date | None:
     for format_ in DAYS:
         with suppress(ValueError):
@@ -94,11 +106,13 @@ def _day(word: str) -> date | None:
 
 
 def of_amount(text: str) -> Q:
-    """Return the condition of an amount as people write it: 9.99, 9,99, 1,500 and 1.500,00; what may be two, is both."""
+    """Return the condition of an amount as people write it, such as 9.99, 9,99, 1,500 or 1.500,00; what may be two, is both."""
     text = CURRENCY_BESIDE.sub("", text)
     if not AMOUNT_AS_WRITTEN.fullmatch(text):
         raise ValidationError(_("“%(text)s” is no amount: write 9.99 or 9,99.") % {"text": short(text)})
     written = {text.replace(",", ""), text.replace(".", "" if "," in text else ".").replace(",", ".")}
+    if GROUPED.fullmatch(text):
+        written.add(text.replace(".", ""))
     amounts = [Decimal(each) for each in written if AMOUNT.fullmatch(each)]
     return Q(amount__in=[each for each in amounts if fits_column(each)])
 

@@ -59,7 +59,8 @@ def buyer_summary(order: Order, viewer: Viewer) -> SummaryBox:
     personal_data = getattr(order, "personal_data", None)
     email = personal_data.email if personal_data else ""
     shown = viewer.sees_personal_data and email
-    value = visible(email) if shown else short(order.user or "")
+    account = _account(order)
+    value = visible(email) if shown else short(account or order.user or "")
     return SummaryBox(_("Who bought it?"), breakable(value), list(_about_buyer(order, viewer, email)))
 
 
@@ -71,6 +72,11 @@ def recipient_of(order: Order, viewer: Viewer) -> Value:
     return viewer.link(type(account), account.pk, account) if account else _("an account that was deleted")
 
 
+def _account(order: Order) -> Any:
+    """Return the shop's account of the buyer, if one is known."""
+    return (order.checkout and order.checkout.user) or (order.user and order.user.account)
+
+
 def _about_buyer(order: Order, viewer: Viewer, email: str) -> Iterator[Value]:
     if not viewer.sees_personal_data and email:
         yield format_html(_("e-mail: {}"), hidden())
@@ -79,10 +85,8 @@ def _about_buyer(order: Order, viewer: Viewer, email: str) -> Iterator[Value]:
         yield short(customer.name)
     if order.user:
         yield format_html(_("customer: {}"), viewer.link(CheckoutUser, order.user_id, order.user))
-    account = (order.checkout.user if order.checkout else None) or (
-        order.user.account if order.user else None
-    )
-    if account:
+    account = _account(order)
+    if account and viewer.sees_personal_data and email:
         yield _("account: %(account)s") % {"account": short(account)}
     if recipient := recipient_of(order, viewer):
         yield format_html(_("a gift for: {}"), recipient)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
 from django.contrib.auth import get_user_model
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils.html import format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -149,7 +149,8 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
 
 def _whose(customer: CheckoutUser) -> str:
     """Return whose it is what a guest has bought and an account has claimed; "" where there is no such account."""
-    bought = Checkout.objects.filter(orders__user=customer, user__isnull=False)
+    bought = Checkout.objects.filter(orders__user=customer, status=Checkout.Status.PAID, user__isnull=False)
+    bought = bought.exclude(user=customer.account_id).exclude(owned_until__lte=datetime.now(UTC))
     owners = get_user_model()._default_manager.filter(pk__in=bought.values("user")).order_by("pk")
     names = ", ".join(map(short, owners[:NEWEST]))
     return _("What they bought belongs to the account %(accounts)s.") % {"accounts": names} if names else ""
@@ -172,13 +173,15 @@ def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
 
 def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
     """Return what the customer pays for again and again, or bought for some days; what an account has claimed is its own."""
-    lasting = Checkout.objects.filter(owned_until__isnull=False).order_by("-owned_until", "-pk")
+    # Where every payment is reversed, there is no end left, but it was an agreement.
+    reversed_ones = Q(status=Checkout.Status.REVERSED, lasts_days__isnull=False)
+    lasting = Checkout.objects.filter(Q(owned_until__isnull=False) | reversed_ones)
     bought = Q(pk__in=Order.objects.filter(user=customer).values("checkout"))
     if customer.account_id:
         bought = Q(user=customer.account_id) | Q(recipient=customer.account_id) | bought & Q(user=None)
     else:
         bought &= Q(user=None)
-    own = lasting.filter(bought)
+    own = lasting.filter(bought).order_by(F("owned_until").desc(nulls_last=True), "-pk")
     rows: list[list[Value]] = [
         [
             viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),

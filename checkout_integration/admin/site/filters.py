@@ -13,7 +13,7 @@ from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
-from django.utils.timezone import make_aware
+from django.utils.timezone import localtime, make_aware
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -212,7 +212,7 @@ def empty_filter(field: str, heading: Text, empty: Text, filled: Text) -> type[C
 
 
 class DateFilter(admin.DateFieldListFilter):
-    """Django's filter by a date, under the name that the column has in a list."""
+    """Django's filter by a date, under the name that the column has in a list. Seven days are seven: today and six more."""
 
     template = TEMPLATE
 
@@ -222,6 +222,10 @@ class DateFilter(admin.DateFieldListFilter):
         """Take the name of the column."""
         super().__init__(field, request, params, model, model_admin, field_path)
         self.title = str(model_admin.headings.get(field.name) or FIELD_NAMES[field.name])
+        today = localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+        (name, days), since = self.links[2], str(today - timedelta(days=6))
+        seven: Any = (name, {**days, self.lookup_kwarg_since: since})
+        self.links = (*self.links[:2], seven, *self.links[3:])
 
 
 def _projects() -> Choices:

@@ -26,7 +26,7 @@ What was claimed by an account that is deleted now stays claimed, until staff un
 
 
 def is_claimable(checkout: Checkout) -> bool:
-    """Return whether the checkout is paid and nobody's."""
+    """Return whether a claim would succeed: the checkout is paid, and was bought as a guest whom no account has claimed."""
     return all(getattr(checkout, name) == value for name, value in UNCLAIMED.items())
 
 
@@ -35,6 +35,7 @@ def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
 
     Call it for the checkout of a signed reference (`checkout_of`), which only the buyer has; never by an e-mail address
     alone. Receivers that wait (`RetryLater`) are due at once: they may have waited for an owner. No other runs.
+    Answer with `DispatchingRedirect` or `JsonDispatchingResponse`, so that they need not wait for the next notification.
     """
     # RACE: two accounts claim at once, or staff link the guest meanwhile: it is written where it still is nobody's.
     rows = Checkout.primary.filter(pk=checkout.pk)
@@ -42,6 +43,7 @@ def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
     claimed = bool(with_retries(lambda: unclaimed.update(user_id=account.pk, claimed_at=datetime.now(UTC))))
     if claimed:
         make_postponed_due(rows)
+        checkout.refresh_from_db(fields=["user", "claimed_at"])
     return claimed
 
 

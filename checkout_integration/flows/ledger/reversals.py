@@ -13,6 +13,7 @@ this file five times, in this sequence:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -32,6 +33,7 @@ from checkout_integration.policy.personal import REFUND, Public, split
 from checkout_integration.policy.refunds import Refunded, code_of, refunded_by
 from checkout_integration.policy.reversal_documents import (
     is_older,
+    is_the_order,
     may_be_reversal_document,
     may_be_the_order_of,
     reversal_of,
@@ -69,18 +71,34 @@ def store_unmatched(project: Project, reversals: Sequence[Observation]) -> None:
     insert_missing(list(rows.values()), "key")
 
 
-def missed_reversals(project: Project) -> list[Observation]:
+def missed_reversals(project: Project, *, read_whole: bool) -> list[Observation]:
     """Return the reversals that wait although another row of their transaction is stored: it may be their order.
 
     RACE: one worker reads the window with the payment, another one that with its refund. Each looks for the other's row
     (`assign`, `attach_waiting`), finds nothing, since neither has committed, and stores its own: the refund waits for an
     order that is there. No lock could order them, as there is no row yet that both know. So the end of a pass looks once
     more.
+
+    ``read_whole``: the pass has read every row of the list. What still waits then may be the order itself (`is_the_order`),
+    in a shop that has never heard of it, such as a restored backup.
     """
     waiting = Refund.primary.filter(project=project.alias, order=None)
-    alike = {"project": project.alias, "transaction": OuterRef("transaction")}
-    known = Exists(Order.primary.filter(**alike)) | Exists(waiting.filter(**alike).exclude(pk=OuterRef("pk")))
-    return [_waiting_observation(each) for each in waiting.filter(known).order_by("pk")]
+    same = {"project": project.alias, "transaction": OuterRef("transaction")}
+    known = Exists(Order.primary.filter(**same)) | Exists(waiting.filter(**same).exclude(pk=OuterRef("pk")))
+    missed = {each.pk: _waiting_observation(each) for each in waiting.filter(known).order_by("pk")}
+    if read_whole:
+        unpaid = waiting.exclude(Exists(Order.primary.filter(**same)))
+        rows = {each.pk: _waiting_observation(each) for each in unpaid.order_by("pk")}
+        alike = defaultdict(list)
+        for row in rows.values():
+            alike[row.order.transaction].append(row.order)
+        orders = {
+            key: replace(row, is_order=True)
+            for key, row in rows.items()
+            if is_the_order(row.order, alike[row.order.transaction])
+        }
+        missed = orders | {key: each for key, each in missed.items() if key not in orders}
+    return list(missed.values())
 
 
 def attach_waiting(batch: Batch, orders: Sequence[documents.Order]) -> None:

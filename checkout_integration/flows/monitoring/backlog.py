@@ -169,7 +169,8 @@ WHO_WORKS: Final = {
         "manage.py checkout_work --once from cron."
     ),
     "celery": gettext_lazy(
-        "RUNNER is “celery”: start a Celery worker, and beat with checkout_integration.schedule.beat_schedule()."
+        "RUNNER is “celery”: start a Celery worker, and beat with checkout_integration.schedule.beat_schedule(). If both "
+        "run, the broker may not respond: “manage.py checkout_doctor” says so."
     ),
     "worker": gettext_lazy("RUNNER is “worker”: start manage.py checkout_work."),
 }

@@ -114,7 +114,10 @@ def _failing(now: datetime) -> Finding:
 
 
 def _failing_runs(now: datetime) -> list[int]:
-    """Return the runs that have failed and are retried later, now, or at this moment: so no retry hides them."""
+    """Return the runs that have failed and are retried later, now, or at this moment: so no retry hides them.
+
+    An attempt without an error ended with its process, as in any restart; two of one run are a failure.
+    """
     runs = ReceiverRun.primary.order_by("due_at", "pk")
     parts = (
         (runs.filter(state=State.DUE, due_at__gt=now), 0),
@@ -124,8 +127,8 @@ def _failing_runs(now: datetime) -> list[int]:
     return [
         key
         for part, tried in parts
-        for key, attempts in part.values_list("pk", "attempts")[:MOST_READ]
-        if attempts > tried
+        for key, attempts, error in part.values_list("pk", "attempts", "error")[:MOST_READ]
+        if attempts > tried + (not error)
     ]
 
 
@@ -146,15 +149,20 @@ def _failures(keys: Sequence[int]) -> Iterator[Failure]:
         last = sorted(newest.values(), reverse=True)
         attempts = FailedAttempt.primary.filter(run__in=[runs[0][0], runs[-1][0]])
         failed = list(attempts.order_by("run_id", "pk").values_list("failed_at", "traceback"))
-        since = failed[0][0] if failed else datetime.now(UTC)
+        since = failed[0][0] if failed else _recorded_at(runs[0][0])
         enough = SEVERAL if datetime.now(UTC) - since <= LONG else SEVERAL - 1
         yield Failure(
             receiver=receiver,
             customers=len(last),
             since=since,
-            error=failed[-1][1].partition("\n")[0] if failed else "",
+            error=failed[-1][1].partition("\n")[0] if failed else _("the process that ran it ended"),
             for_all=len(last) >= enough and completed.get(receiver, 0) < last[enough - 1],
         )
+
+
+def _recorded_at(run: int) -> datetime:
+    """Return when the signal of a run was recorded."""
+    return OutboxMessage.primary.filter(runs=run).values_list("recorded_at", flat=True)[0]
 
 
 def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[tuple[int, str]]]:

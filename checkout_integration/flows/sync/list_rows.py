@@ -98,8 +98,8 @@ def record_page(
     return outcomes + [Outcome(error=error) for error in unread.values()]
 
 
-def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> None:
-    """Record the reversals again that wait although their orders are known, or wait too (`ledger.missed_reversals`).
+def record_missed(project: Project, cause: Cause, guard: Callable[[], None], *, read_whole: bool) -> None:
+    """Record again the reversals that wait although their orders are known, wait too, or are they (`missed_reversals`).
 
     Two windows are often read at once, and a refund may stand in the one and its payment in the other.
     """
@@ -110,7 +110,7 @@ def record_missed(project: Project, cause: Cause, guard: Callable[[], None]) -> 
             Step(observation=each, cause=cause),
             ListedRow(key=key_of(project.alias, each.order.id), row_hash=""),
         )
-        for each in ledger.missed_reversals(project)
+        for each in ledger.missed_reversals(project, read_whole=read_whole)
     ]
     _recorded(about, rows)
 

@@ -37,7 +37,7 @@ from checkout_integration.flows.sync.list_rows import compare_page, read_at, rec
 from checkout_integration.flows.sync.service import SharedPace, client_for
 from checkout_integration.flows.sync.watermark import LaneTaken, Lease, end_runs, window_start
 from checkout_integration.models import Incident, Order, SyncCursor, SyncDifference, SyncRun, SyncWindow
-from checkout_integration.policy.drift import REVERSAL_UNDONE, may_be_undone
+from checkout_integration.policy.drift import REVERSAL_UNDONE, DifferenceKind, may_be_undone
 from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.observation import Source
 from checkout_integration.policy.totals import ListedWindow, together
@@ -424,7 +424,8 @@ def end_pass(run: SyncRun) -> SyncRun:
     project = app_settings().project(run.project)
     lease = Lease.of(project, run)
     with suppress(LaneTaken):
-        record_missed(project, Cause(source=Source.LIST, sync_run=run), lease.renew)
+        cause = Cause(source=Source.LIST, sync_run=run)
+        record_missed(project, cause, lease.renew, read_whole=_has_read_everything(run))
     with write_transaction():
         try:
             lease.renew()
@@ -436,6 +437,17 @@ def end_pass(run: SyncRun) -> SyncRun:
                 _end_with(lease, run, list(left.order_by("pk")))
                 lease.release()
     return SyncRun.primary.get(pk=run.pk)
+
+
+def _has_read_everything(run: SyncRun) -> bool:
+    """Return whether the pass has read each row of the list, from its beginning to its end, and understood it."""
+    if not LANES[run.lane].reads_everything or run.window_from or run.window_to:
+        return False
+    left = run.windows.using(state_database()).exclude(state=SyncWindow.State.COMPLETE)
+    unread = SyncDifference.primary.filter(
+        project=run.project, kind=DifferenceKind.UNKNOWN, state=SyncDifference.State.WAITING
+    )
+    return not left.exists() and not unread.exists()
 
 
 def _end_with(lease: Lease, run: SyncRun, left: Sequence[SyncWindow]) -> None:

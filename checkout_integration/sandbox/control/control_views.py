@@ -63,8 +63,8 @@ class ControlViews:
         }
 
     def orders(self, request: Request) -> Response:
-        """Return the newest orders: {"count", "orders"}."""
-        count, orders = self._sandbox.ledger.newest(_SHOWN)
+        """Return the newest orders: {"count", "orders"}; `id` is how their ids begin."""
+        count, orders = self._sandbox.ledger.newest(_SHOWN, request.args.get("id", ""))
         return json_response({"count": count, "orders": [self._summary(order) for order in orders]})
 
     def order(self, request: Request, order_id: str) -> Response:

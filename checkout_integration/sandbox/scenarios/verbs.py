@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from checkout_integration.protocol.vocabulary import TestingCase
 from checkout_integration.sandbox.scenarios.service import Refused, ScenarioService, Unreachable
@@ -98,7 +99,7 @@ def _done(
         several = len(service.control("GET", "projects")["projects"]) > 1
         return [
             (f"{order['project_id']} " if several else "") + _line(order)
-            for order in service.control("GET", "orders")["orders"][:SHOWN]
+            for order in _orders(service)[:SHOWN]
         ] or ["no order yet"]
     if verb == "test":
         if subject not in set(TestingCase):
@@ -124,9 +125,10 @@ def _done(
     return [outcome + _line(service.control("GET", f"orders/{order['id']}"))]
 
 
-def _orders(service: ScenarioService) -> list[dict[str, Any]]:
-    """Return the newest orders, without the items that a reversal has in the list."""
-    return [order for order in service.control("GET", "orders")["orders"] if not order["reversal"]]
+def _orders(service: ScenarioService, beginning: str = "") -> list[dict[str, Any]]:
+    """Return the newest orders whose ids begin so, without the items that a reversal has in the list."""
+    found = service.control("GET", f"orders?{urlencode({'id': beginning})}")
+    return [order for order in found["orders"] if not order["reversal"]]
 
 
 def _order(service: ScenarioService, text: str, verb: str) -> str:
@@ -135,7 +137,7 @@ def _order(service: ScenarioService, text: str, verb: str) -> str:
     Raises:
         ValueError: none is, or several are.
     """
-    orders = _orders(service)
+    orders = _orders(service, "" if text == LAST else text)
     known = [str(order["id"]) for order in orders]
     if text == LAST and known:
         renewable = [str(order["id"]) for order in orders if verb == "renew" and verb in order["actions"]]

@@ -13,6 +13,7 @@ from checkout_integration.sandbox.store.order_search import Search, conditions_o
 from checkout_integration.sandbox.wire.moments import to_microseconds
 
 _BEFORE_ALL: Final = -(2**62)
+_BEGINS: Final = "substr(id, 1, length(?)) = ?"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,14 +111,15 @@ class Ledger:
         row = connection.execute(statement, (order_id,)).fetchone() if order_id else None
         return (row["created_at"], row["seq"]) if row else (_BEFORE_ALL, 0)
 
-    def newest(self, limit: int) -> tuple[int, list[Order]]:
-        """Return the number of all orders, and the newest ones, newest first, for the operator.
+    def newest(self, limit: int, beginning: str = "") -> tuple[int, list[Order]]:
+        """Return how many orders have an id with that beginning, and the newest of them, newest first, for the operator.
 
         By insertion, not by time: the clock may have been turned back in between.
         """
         with self.store.transaction() as connection:
-            (count,) = connection.execute("SELECT count(*) FROM orders").fetchone()
-            rows = connection.execute("SELECT * FROM orders ORDER BY seq DESC LIMIT ?", (limit,)).fetchall()
+            count = _count(connection, _BEGINS, [beginning, beginning])
+            statement = f"SELECT * FROM orders WHERE {_BEGINS} ORDER BY seq DESC LIMIT ?"  # noqa: S608
+            rows = connection.execute(statement, (beginning, beginning, limit)).fetchall()
         return count, [_order_of(row) for row in rows]
 
 

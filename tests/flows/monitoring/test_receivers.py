@@ -85,7 +85,10 @@ def test_one_customer_who_bought_thrice_is_one(listen: Listening) -> None:
     customer = rows.make_customer()
     for _ in range(3):
         rows.make_run(
-            rows.make_order(user=customer), state="due", due_at=datetime.now(UTC) + timedelta(hours=1)
+            rows.make_order(user=customer),
+            state="due",
+            error="OSError",
+            due_at=datetime.now(UTC) + timedelta(hours=1),
         )
     assert (found().severity, found().figures["customers"]) == ("warning", 1)
 
@@ -93,7 +96,7 @@ def test_one_customer_who_bought_thrice_is_one(listen: Listening) -> None:
 def test_the_last_run_of_each_customer_counts() -> None:
     """Of one who bought before and again, the newer purchase."""
     later, customer = datetime.now(UTC) + timedelta(hours=1), rows.make_customer()
-    failing: dict[str, Any] = {"state": "due", "due_at": later, "finished_at": None}
+    failing: dict[str, Any] = {"state": "due", "error": "OSError", "due_at": later, "finished_at": None}
     rows.make_run(rows.make_order(user=customer), **failing)
     rows.make_run(rows.make_order(), state="done")
     for user in (None, None, customer):
@@ -111,8 +114,19 @@ def test_no_retry_hides_it(moment: str) -> None:
             "due again": {"state": "due", "due_at": now, "attempts": 1},
             "at this moment": {"state": "running", "due_at": now, "attempts": 2},
         }[moment]
-        rows.make_run(rows.make_order(), finished_at=None, **columns)
+        rows.make_run(rows.make_order(), error="OSError", finished_at=None, **columns)
     assert found().severity == "failing"
+
+
+def test_a_process_that_ended_is_no_failure_of_the_code() -> None:
+    """As in any restart: the run was taken over. Where a second process ended in it, the code may be why."""
+    running: dict[str, Any] = {"state": "running", "due_at": datetime.now(UTC), "finished_at": None}
+    run = rows.make_run(rows.make_order(), attempts=2, **running)
+    assert found().severity == "ok"
+    ReceiverRun.objects.filter(pk=run.pk).update(attempts=3)
+    age(7)
+    OutboxMessage.objects.update(recorded_at=datetime.now(UTC) - timedelta(minutes=7))
+    assert "has failed for one customer in 7 min (the process that ran it ended)" in found().text
 
 
 def test_what_was_never_tried_does_not_fail() -> None:

@@ -118,7 +118,9 @@ def test_orders_are_shown(service: Service, capsys: pytest.CaptureFixture[str]) 
     """The newest first, each in a line."""
     assert do(service, "orders") == DONE
     assert capsys.readouterr().out == "no order yet\n"
-    first, second = service.paid(), service.order_id()
+    first = service.paid()
+    service.act(first, "refund", amount="4.00")  # the list of the service has a row of its own for it
+    second = service.order_id()
     assert do(service, "orders") == DONE
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         [second, "created"],
@@ -184,6 +186,16 @@ def test_a_beginning_of_several_orders(service: Service, capsys: pytest.CaptureF
     with pytest.raises(SystemExit):
         do(service, "pay", common)
     assert "orders begin with" in capsys.readouterr().err
+
+
+def test_a_beginning_of_an_old_order(service: Service) -> None:
+    """However many orders came after it."""
+    old = service.order_id()
+    for _ in range(201):
+        service.order_id()
+    assert do(service, "pay", old[:12]) == DONE
+    (shown,) = requests.get(f"{service.url}/_sandbox/orders?id={old[:12]}", timeout=10).json()["orders"]
+    assert (shown["id"], shown["status"]) == (old, "processed")
 
 
 def test_nobody_responds(capsys: pytest.CaptureFixture[str]) -> None:
