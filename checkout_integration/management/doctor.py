@@ -184,7 +184,7 @@ def _clock(responses: Sequence[requests.Response]) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 text=f"The clock of this host is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} the service's.",
                 action="Let chrony, or the service of your provider, set it. A sandbox is ahead by what it was let wait:"
-                " start it again.",
+                " checkout_sandbox do wait now.",
             )
         return
 

@@ -237,10 +237,10 @@ def test_goods_that_were_delivered_to_a_wrong_account_are_moved_by_hand(
     assert "Nothing to do." in words(admin_client, page_address("order", order))
     for button in ("link-account", "unlink-account"):
         question = words(admin_client, press(order, button))
-        assert "perhaps to the account juno, and does not run again" in question
+        assert "perhaps for the account juno, it does not do again" in question
     for button, given in (("unlink-account", {}), ("link-account", {"account": "rob"})):
         said = words(admin_client, press(order, button), {**answers, **given})
-        assert "perhaps to the account juno, and does not run again" in said or button == "link-account"
+        assert "perhaps for the account juno, it does not do again" in said or button == "link-account"
         page = words(admin_client, page_address("order", order))
         assert "what was delivered there is moved by hand" in page and "Nothing to do." not in page
 

@@ -265,7 +265,7 @@ def test_masked_addresses_find_no_customer(client: Client, searched: str) -> Non
             "4242 1500",
             "4242 1.500 JPY",
         ),
-        *("4242 1500 JPY", "4242 JPY 1,500", "4242 JPY", "2026-11-27 1500"),
+        *("4242 1500 JPY", "4242 JPY 1,500", "4242 JPY"),
     ],
 )
 def test_four_digits_are_an_amount_or_a_card(admin_client: Client, text: str) -> None:

@@ -263,12 +263,16 @@ def _what_to_do(
     if granting and (queue := _goods_queue(order)):
         text = format_html(_("Somebody has to look: {}."), queue)
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
+    is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     fetched = [each.grant for each in granting if each.grant and each.grant.waits_for_server]
-    goods = _("The goods wait for a game server.") if fetched else of_goods(order, state, runs)
+    goods = of_goods(order, state, runs)
+    if fetched:
+        goods = _("The goods wait until the guest adds the purchase to an account.")
+    if fetched and not is_guests:
+        goods = _("The goods wait for a game server.")
     lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), goods]
     lines.append(_at_last(order, state, runs, paid_again=paid_again))
-    is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
-    waits = is_guests and any(run.is_postponed for run in runs)
+    waits = is_guests and (fetched or any(run.is_postponed for run in runs))
     button = "link-account" if waits else "check"
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), (button,)
 

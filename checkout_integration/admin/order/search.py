@@ -106,7 +106,7 @@ def _day(word: str) -> date | None:
 
 
 def of_amount(text: str) -> Q:
-    """Return the condition of an amount as people write it, such as 9.99, 9,99, 1,500 or 1.500,00; what may be two, is both."""
+    """Return the condition of an amount as people write it: 9.99, 9,99, 1,500, 1.500,00; what may be two, is both."""
     text = CURRENCY_BESIDE.sub("", text)
     if not AMOUNT_AS_WRITTEN.fullmatch(text):
         raise ValidationError(_("“%(text)s” is no amount: write 9.99 or 9,99.") % {"text": short(text)})

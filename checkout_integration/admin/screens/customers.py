@@ -139,8 +139,8 @@ def _delivered_to(customer: CheckoutUser) -> Text:
     if not runs.filter(state=ReceiverRun.State.DONE, message__grant__state=Grant.State.OPEN).exists():
         return ""
     text = _(
-        "The shop's code has delivered already, perhaps to the account %(account)s, and does not run again: move by hand "
-        "what it has written there."
+        "What the shop's code has done, perhaps for the account %(account)s, it does not do again: move by hand what it "
+        "has written there."
     )
     return text % {"account": short(customer.account)}
 

@@ -36,10 +36,13 @@ def fetching_findings(projects: Sequence[str], now: datetime) -> Iterator[Findin
 def unfetched(before: datetime, rows: Manager[Grant] = Grant.primary) -> QuerySet[Grant]:
     """Return the open grants that a game server should have fetched, and that were opened before this time.
 
+    None of a guest: no server can ask for what nobody has claimed yet.
     ``rows``: where they are read; a part of another query has its database.
     """
     grants = rows.filter(pull=True, acknowledged_at=None, state=Grant.State.OPEN)
-    return grants.filter(opened_at__lte=before)
+    return grants.filter(opened_at__lte=before).exclude(
+        checkout__user=None, checkout__identity="", checkout__gift=False
+    )
 
 
 def _fetched(project: str, now: datetime) -> Finding:

@@ -58,8 +58,9 @@ LEFT = timedelta(minutes=1)
 
 
 def retryable_runs(orders: Collection[Order]) -> QuerySet[ReceiverRun]:
-    """Return the runs of these orders that `retry_run` can make due now, oldest first."""
-    return _runs_of(orders).filter(_waiting() | Q(state__in=ENDED)).order_by("pk")
+    """Return the runs of these orders that `retry_run` can make due now, oldest first; none that would end as superseded."""
+    useless = Q(state=ReceiverRun.State.SUPERSEDED, message__grant__state=Grant.State.CLOSED)
+    return _runs_of(orders).filter(_waiting() | Q(state__in=ENDED)).exclude(useless).order_by("pk")
 
 
 def _waiting() -> Q:

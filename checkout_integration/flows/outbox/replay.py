@@ -31,7 +31,7 @@ from checkout_integration.flows.outbox.receivers import (
 from checkout_integration.flows.outbox.undoing import remember
 from checkout_integration.models import Checkout, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.models.actor import Actor
-from checkout_integration.signals import SIGNALS
+from checkout_integration.signals import SIGNALS, RetryLater
 
 BATCH = 500
 
@@ -169,9 +169,14 @@ def make_due_now(runs: QuerySet[ReceiverRun]) -> int:
 
 
 def make_postponed_due(checkouts: QuerySet[Checkout]) -> int:
-    """Make the runs of these checkouts due now that the shop's code postponed: what they waited for may have come."""
+    """Make the runs of these checkouts due now that the shop's code postponed: what they waited for may have come.
+
+    Also those whose patience has ended since: they failed because it had not come.
+    """
     lines = [f"checkout {pk}" for pk in checkouts.values_list("pk", flat=True)]
-    return make_due_now(ReceiverRun.primary.filter(line__in=lines, postponed_for__gt=""))
+    waited = Q(postponed_for__gt="") | Q(error__startswith=RetryLater.__name__)
+    runs = ReceiverRun.primary.filter(waited, line__in=lines)
+    return make_all_due(runs, list(runs.values_list("pk", flat=True)), ended=[ReceiverRun.State.FAILED])
 
 
 def make_due_again(ended: QuerySet[ReceiverRun]) -> int:

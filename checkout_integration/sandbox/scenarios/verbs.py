@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -32,9 +33,10 @@ WITHOUT_ORDER: Final = {
     "orders": "show the newest orders, with what can be done with each",
     "test": f"send a testing case: {', '.join(TestingCase)}; external_id=…",
     "set": "change a setting of the project: mode=pre_approval, mode=default, vat_payer=buyer, …",
-    "wait": "let so many seconds pass: delivery attempts that are due are sent",
+    "wait": "let so many seconds pass: delivery attempts that are due are sent; now: back to the time of this host",
 }
 LAST: Final = "last"
+NOW: Final = "now"
 SHOWN: Final = 10
 COMMAND: Final = "python -m checkout_integration.sandbox do"
 WORDS: Final = {"true": True, "false": False}
@@ -48,7 +50,8 @@ def parser_for(environment: Mapping[str, str], command: str = COMMAND) -> argpar
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Do one thing at a sandbox that runs, and print what came of it. Exit code: 0 done, 1 refused, 2 wrong"
         f" usage, 3 no sandbox responds.\n\nverbs:\n{verbs}",
-        epilog=f"ORDER is an id, its beginning, or {LAST!r} for the newest one. Further words are name=value.",
+        epilog=f"ORDER is an id, its beginning, or {LAST!r} for the newest one, of renew the newest with an agreement."
+        " Further words are name=value.",
     )
     parser.add_argument("verb", choices=[*ACTS, *WITHOUT_ORDER], metavar="VERB")
     parser.add_argument("words", nargs="*", metavar="ORDER name=value")
@@ -114,15 +117,22 @@ def _done(
         # The answer has no key: that it was changed is all that is said of it.
         return [f"{identifier}: " + ", ".join(f"{name}: {changed.get(name, 'changed')}" for name in settings)]
     if verb == "wait":
-        if not subject.isdecimal():
-            raise ValueError("say how many seconds pass, such as: wait 600")
-        now = service.control("POST", "clock", {"advance": int(subject)})["now"]
+        if not subject.isdecimal() and subject != NOW:
+            raise ValueError(f"say how many seconds pass, such as: wait 600, or: wait {NOW}")
+        step = {"back": _seconds_ahead(service)} if subject == NOW else {"advance": int(subject)}
+        now = service.control("POST", "clock", step)["now"]
         service.control("POST", "deliver", {})
         return [f"it is {now}"]
     order = service.control("POST", f"orders/{_order(service, subject, verb)}/{verb}", given)
     service.control("POST", "deliver", {})
     outcome = f"{order['outcome']}: " if "outcome" in order else ""
     return [outcome + _line(service.control("GET", f"orders/{order['id']}"))]
+
+
+def _seconds_ahead(service: ScenarioService) -> float:
+    """Return how far the service's clock is ahead of this host's: by what it was let wait."""
+    theirs = datetime.fromisoformat(service.control("GET", "clock")["now"])
+    return max((theirs - datetime.now(UTC)).total_seconds(), 0)
 
 
 def _orders(service: ScenarioService, beginning: str = "") -> list[dict[str, Any]]:

@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
-from checkout_integration.flows import operations
-from checkout_integration.models import Grant
+from checkout_integration.flows import claim, operations
+from checkout_integration.models import Checkout, Grant, Order
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +25,10 @@ def _fetched(settings: Any) -> None:
     settings.CHECKOUT_INTEGRATION = {**setting, "GOODS": "pull", "PROJECTS": {"default": own}}
 
 
-def paid(hours: float, acknowledged: float | None = None) -> None:
+def paid(hours: float, acknowledged: float | None = None, *, by_guest: bool = False) -> None:
     """Let something have been paid so many hours ago, and acknowledged so many hours ago."""
-    order = OrderFactory(checkout=CheckoutFactory())
+    buyer = None if by_guest else User.objects.get_or_create(username="ada")[0]
+    order = OrderFactory(checkout=CheckoutFactory(user=buyer))
     now = datetime.now(UTC)
     at = None if acknowledged is None else now - acknowledged * HOUR
     Grant.objects.filter(order=order).update(opened_at=now - hours * HOUR, acknowledged_at=at)
@@ -65,6 +68,20 @@ def test_what_was_reversed_waits_for_nobody() -> None:
         paid(2)
     Grant.objects.update(state="closed")
     assert severity() == "ok"
+
+
+def test_what_a_guest_has_not_claimed_is_not_to_be_fetched(admin_client: Client) -> None:
+    """No server can ask for it; once it is claimed, it is."""
+    for _ in range(3):
+        paid(50, by_guest=True)
+    assert severity() == "ok"
+    assert [each for each in operations.staff_queues() if each.name == "undelivered" and each.count] == []
+    order = Order.objects.latest("pk")
+    page = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/change/").content.decode()
+    assert "The goods wait until the guest adds the purchase to an account." in page
+    for checkout in Checkout.objects.all():
+        assert claim(checkout, User.objects.get_or_create(username="ben")[0])
+    assert severity() == "failing"
 
 
 def test_staff_have_a_queue_of_what_nobody_fetched(settings: Any) -> None:

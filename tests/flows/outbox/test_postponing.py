@@ -369,12 +369,14 @@ def test_what_it_asks_is_checked(seconds: float, cause: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["claim", "link"])
+@pytest.mark.parametrize("waited", ["a while", "too long", "in vain"])
 def test_an_owner_ends_the_wait(
-    client: Client, checkout_deliver: Deliver, listen: Listening, how: str
+    client: Client, checkout_deliver: Deliver, listen: Listening, how: str, waited: str
 ) -> None:
     """What the shop's code waits for may be the account of a guest: a claim and a link make it due at once, it alone.
 
-    The page of the claim runs it once it is answered, where RUNNER is "request".
+    Also where its patience has ended, or it was given up. The page of the claim runs it once it is answered, where RUNNER
+    is "request".
     """
     stock = Postponing(times=2)
     listen.connect(checkout_paid, stock, "stock")
@@ -384,6 +386,9 @@ def test_an_owner_ends_the_wait(
     ]
     for document in documents:
         checkout_deliver(order=document)
+    if waited != "a while":
+        state = {"too long": "due", "in vain": "failed"}[waited]
+        ReceiverRun.objects.update(postponed_for="", error=f"RetryLater: {CAUSE}", attempts=5, state=state)
     checkout = Checkout.objects.get(orders__order_id=documents[0]["id"])
     ada = User.objects.create_user("ada")
     if how == "claim":
@@ -397,5 +402,6 @@ def test_an_owner_ends_the_wait(
         assert customer is not None
         assert flows.operations.link_account(customer, ada, reason="their receipt")
         flows.run_due()
-    assert list(ReceiverRun.objects.order_by("pk").values_list("state", flat=True)) == ["done", "due"]
+    other = "failed" if waited == "in vain" else "due"
+    assert list(ReceiverRun.objects.order_by("pk").values_list("state", flat=True)) == ["done", other]
     assert len(stock.attempts) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -124,7 +125,7 @@ def test_orders_are_shown(service: Service, capsys: pytest.CaptureFixture[str]) 
     assert do(service, "orders") == DONE
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
         [second, "created"],
-        [first, "processed"],
+        [first, "refunded"],
     ]
 
 
@@ -196,6 +197,19 @@ def test_a_beginning_of_an_old_order(service: Service) -> None:
     assert do(service, "pay", old[:12]) == DONE
     (shown,) = requests.get(f"{service.url}/_sandbox/orders?id={old[:12]}", timeout=10).json()["orders"]
     assert (shown["id"], shown["status"]) == (old, "processed")
+
+
+def test_the_clock_goes_back_to_now(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    """After a wait; where it is not ahead, nothing changes."""
+    clock = service.sandbox.clock
+    clock.advance((datetime.now(UTC) - clock.now()).total_seconds())
+    clock.set_running(True)
+    for words in (["600"], ["now"], ["now"]):
+        assert do(service, "wait", *words) == DONE
+    *_, ahead, now, again = capsys.readouterr().out.splitlines()
+    times = [datetime.fromisoformat(each.removeprefix("it is ")) for each in (ahead, now, again)]
+    assert times[0] - times[1] > timedelta(minutes=9)
+    assert abs(times[1] - datetime.now(UTC)) < timedelta(minutes=1) > abs(times[2] - datetime.now(UTC))
 
 
 def test_nobody_responds(capsys: pytest.CaptureFixture[str]) -> None:
