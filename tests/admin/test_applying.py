@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -100,3 +101,15 @@ def test_nothing_that_waits_is_said(client: Client) -> None:
     client.force_login(rows.make_staff(*PERMISSIONS))
     page = client.post(LIST, {"action": "apply_selected", "_selected_action": [row.pk]}, follow=True)
     assert "there is nothing to do for the selected rows" in page.content.decode()
+
+
+def test_a_notification_that_is_dated_ahead_says_so(admin_client: Client, checkout_deliver: Deliver) -> None:
+    """It came before the time that it has; and where it cannot be applied, the message says what to do."""
+    ahead = (datetime.now(UTC) + timedelta(days=3)).isoformat()
+    checkout_deliver({**notification(order=OrderDocumentFactory(id="order-1")), "created_at": ahead})
+    row = Notification.objects.get()
+    assert (
+        "before the time that it has" in admin_client.get(page_address("notification", row)).content.decode()
+    )
+    answer = admin_client.post(button(row), {"confirmed": "yes"}).content.decode()
+    assert "Search for its order, and ask the service" in answer

@@ -47,6 +47,16 @@ def test_a_declined_renewal_says_what_follows(admin_client: Client) -> None:
     assert "This is a renewal" not in page and "in another order too" in page
 
 
+def test_a_renewal_says_that_it_is_one(admin_client: Client) -> None:
+    """And until when it is paid. The first payment of the agreement is none."""
+    checkout = rows.make_checkout(lasts_days=30, owned_until=datetime(2030, 1, 2, tzinfo=UTC))
+    first = rows.make_order(checkout=checkout, recurring_id=AGREEMENT)
+    Checkout.objects.update(order_id=first.order_id, status="paid")
+    second = rows.make_order(checkout=checkout, recurring_id=AGREEMENT)
+    sentence = "This is a renewal: its agreement is paid until"
+    assert sentence in page_of(admin_client, second) and sentence not in page_of(admin_client, first)
+
+
 def test_without_an_end_the_customer_keeps_it(admin_client: Client) -> None:
     """The first payment of the agreement itself says nothing of it."""
     order = renewed()

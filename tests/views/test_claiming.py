@@ -147,6 +147,15 @@ def test_an_agreement_without_a_payment_that_stands_is_still_seen(
     assert list(answer.context_data["cl"].queryset) == [checkout]
 
 
+def test_no_agreement_begins_after_its_last_payment(ada: User, admin_client: Client) -> None:
+    """One that was learnt from the list was found later than it was paid."""
+    customer = OrderFactory(checkout=CheckoutFactory(user=ada, lasts_days=30)).user
+    Checkout.objects.update(owned_until=datetime(2026, 3, 31, 12, tzinfo=UTC))
+    change = reverse("admin:checkout_integration_checkoutuser_change", args=[customer and customer.pk])
+    page = text(admin_client.get(change)).partition("Agreements")[2].partition("Checkouts of")[0]
+    assert page.count("2026-03-01 12:00:00") == 2
+
+
 def test_what_the_own_account_owns_is_not_somebodys(admin_client: Client, ada: User) -> None:
     """The sentence names other accounts."""
     customer = OrderFactory(checkout=CheckoutFactory(user=ada)).user

@@ -88,8 +88,8 @@ from checkout_integration.models import (
     StaffAct,
 )
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
-from checkout_integration.models.order import IS_PAYMENT, IS_TEST
-from checkout_integration.policy.verdict import Reason, VerdictStatus
+from checkout_integration.models.order import IN_REVIEW, IS_PAYMENT, IS_TEST
+from checkout_integration.policy.verdict import FOREIGN, Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.views.transactions import outside_transactions
 
@@ -129,6 +129,17 @@ def _net() -> Choices:
     return {"unknown": (_("net not stated"), Q(net_revenue_amount=None))}
 
 
+def _unbound() -> Choices:
+    """Return the choices to which incidents about many payments lead."""
+    return {
+        reason.value: (
+            _("in review: %(reason)s") % {"reason": reason_label(reason)},
+            IN_REVIEW & Q(verdict_reason=reason, checkout=None),
+        )
+        for reason in FOREIGN
+    }
+
+
 def _accepted() -> Choices:
     """Return the choice of payments that staff have accepted although the checkout has another amount."""
     same = Q(amount=F("checkout__expected_amount"), currency=F("checkout__currency"))
@@ -162,6 +173,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         label_filter("verdict", _("check"), VERDICTS),
         choice_filter("accepted", _("accepted by staff"), _accepted),
         choice_filter("queue", _("waiting for staff"), order_queues),
+        choice_filter("unbound", _("without a checkout"), _unbound),
         choice_filter("receivers", _("code of the shop"), _receivers),
         choice_filter("mode", _("mode"), _modes),
         ProjectFilter,

@@ -329,9 +329,15 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
 
 
 def _of_renewal(order: Order, state: OrderState) -> Iterator[Value]:
-    """Yield what follows of a renewal that was not paid."""
+    """Yield that it is a renewal, until when it is paid, or what follows where it was not paid."""
     checkout = order.checkout
-    if state.settled or not order.recurring_id or checkout is None:
+    if not order.recurring_id or checkout is None:
+        return
+    if state.settled and order.order_id != checkout.order_id and checkout.paid_until:
+        yield format_html(
+            _("This is a renewal: its agreement is paid until {}."), moment(checkout.paid_until)
+        )
+    if state.settled:
         return
     if checkout.paid_order_id in (None, order.pk):
         return

@@ -223,7 +223,7 @@ def _tables(viewer: Viewer) -> Iterator[Table]:
         passes = {lane: _newest(project, lane) for lane in LANES}
         yield Table(
             _("Project %(project)s: parts of the list") % {"project": project},
-            [_("part of the list"), _("newest pass"), _("read up to"), _("behind")],
+            [_("part of the list"), _("newest pass"), _("read up to"), _("how long ago")],
             [
                 _lane(lane, passes[lane], watermarks.get((project, lane)), now)
                 for lane in LANES

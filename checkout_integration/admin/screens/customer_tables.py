@@ -185,7 +185,8 @@ def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
     rows: list[list[Value]] = [
         [
             viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),
-            moment(each.paid_at),
+            # Learnt from the list, a payment is found later than it was made.
+            moment(min(filter(None, (each.paid_at, each.renewed_at)), default=None)),
             moment(each.renewed_at),
             moment(each.paid_until),
             moment(each.owned_until),

@@ -19,7 +19,7 @@ from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, e
 from checkout_integration.admin.site.labels import INCIDENT_STATES, StateLabel, Text, incident_state
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.reasons import incident_label, incident_sentence
-from checkout_integration.admin.site.values import Value, short
+from checkout_integration.admin.site.values import Value, short, visible
 from checkout_integration.display import shown_number
 from checkout_integration.models import Incident, Order
 
@@ -93,6 +93,13 @@ class IncidentAdmin(ButtonAdmin):
         """Return the sentence that explains the kind."""
         return incident_sentence(row.kind)
 
+    def detail(self, row: Incident) -> str:
+        """Return the detail, of an incident about many payments the ids of a few."""
+        if not row.is_about_many:
+            return visible(row.detail)
+        orders = row.detail.removeprefix("For instance ")
+        return _("for instance %(orders)s") % {"orders": visible(orders)}
+
     def payments(self, row: Incident) -> str | None:
         """Return how many payments without a checkout are in review for its reason; None for any other incident."""
         if not row.is_about_many:
@@ -111,7 +118,9 @@ class IncidentAdmin(ButtonAdmin):
         if not row.is_about_many or not viewer.may("view_order"):
             return super().note(viewer, row)
         orders = viewer.address(Order, "changelist")
-        address = f"{orders}?{urlencode({'verdict': 'review', 'project': row.project})}"
+        address = (
+            f"{orders}?{urlencode({'unbound': row.kind.removeprefix('review:'), 'project': row.project})}"
+        )
         return format_html('<a href="{}">{}</a>', address, _("Show the payments in review"))
 
     def resolved_by(self, row: Incident) -> str:

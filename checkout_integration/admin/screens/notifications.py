@@ -54,8 +54,20 @@ def application_in_words(application: Application) -> str:
 def without_changes(application: Application) -> str:
     """Return the state of a notification that changes nothing, with the reason where it is not applied."""
     state = str(label_of(NOTIFICATION_STATES, application.state).text)
-    text = visible(application.reason) or (_("nothing changes") if application.applied else "")
+    text = _in_words(application.reason) or (_("nothing changes") if application.applied else "")
     return f"{state}: {text}" if text else state
+
+
+RULES: Final = (
+    gettext_lazy("created_at lies more than two days in the future"),
+    gettext_lazy("the order has no id"),
+)
+"""Reasons of `policy.quarantine`, for the collectors of texts."""
+
+
+def _in_words(reason: str) -> str:
+    """Return why a notification is not applied: a rule in the active language, or the place in the code."""
+    return visible(_(reason)) if reason else ""
 
 
 def change_cells(change: ChangePreview) -> list[str]:
@@ -145,7 +157,11 @@ def _apply(row: Notification, staff: AbstractBaseUser, values: Mapping[str, Any]
     except flows.operations.NotApplicable as error:
         raise Refused(str(error)) from None
     if not application.applied:
-        raise Refused(_("It could not be applied. %(why)s") % {"why": application_in_words(application)})
+        why = _("It could not be applied. %(why)s") % {"why": application_in_words(application)}
+        raise Refused(
+            f"{why} "
+            + _("Search for its order, and ask the service: the list has what it says of the order.")
+        )
     return _("Applied. %(what)s") % {"what": application_in_words(application)}
 
 
@@ -154,7 +170,8 @@ APPLY: Final = Button(
     label=gettext_lazy("Apply this notification"),
     permission="apply_notification",
     question=gettext_lazy(
-        "The notification is applied as if it had just arrived, at the current time. This resolves its incident."
+        "The notification is applied as if it had just arrived, at the current time. If it can be applied, its incident is "
+        "resolved."
     ),
     offered=lambda row: row.state in flows.operations.WAITING and bool(row.body),
     act=_apply,
@@ -249,6 +266,10 @@ class NotificationAdmin(ButtonAdmin):
         """Return the delivery attempt, and how often the body was received."""
         return f"{row.delivery_try} ({row.receipts}×)" if row.receipts > 1 else str(row.delivery_try)
 
+    def failure(self, row: Notification) -> str:
+        """Return why it is not applied."""
+        return _in_words(row.failure)
+
     def delay(self, row: Notification) -> str:
         """Return the time between its creation and its arrival."""
         return delay_of(row)
@@ -278,7 +299,10 @@ def delay_of(notification: Notification) -> str:
     came, end = notification.received_at, notification.expires_at
     if notification.created_at is None:
         return ""
-    on_its_way = span(int(abs(came - notification.created_at).total_seconds()))
+    seconds = int((came - notification.created_at).total_seconds())
+    on_its_way = span(abs(seconds))
+    if seconds < 0:
+        return _("%(span)s before the time that it has") % {"span": on_its_way}
     if end is not None and came > end:
         return _("%(span)s, later than the service announced") % {"span": on_its_way}
     return on_its_way

@@ -263,6 +263,7 @@ COUNTED_ROWS: Final[Mapping[str, Text]] = {
     "notifications": _("notifications"),
     "notification_bodies": _("bodies of notifications"),
     "differences": _("differences"),
+    "incidents": _("incidents"),
     "orders": _("orders"),
     "customers": _("customers"),
     "decisions": _("decisions"),

@@ -41,6 +41,7 @@ from checkout_integration.models import (
     Checkout,
     CheckoutUser,
     Grant,
+    Incident,
     ListedRow,
     Notification,
     Order,
@@ -222,12 +223,14 @@ def _rows(tests: Tests) -> dict[str, QuerySet[Any]]:
         about |= Q(project=project) & (Q(object_id__in=ids) | Q(reference__in=references))
         differences |= Q(project=project, order_id__in=ids)
     messages = OutboxMessage.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts))
+    notifications = Notification.primary.filter(about).exclude(event="user.validate")
     return {
         "receiver_runs": ReceiverRun.primary.filter(message__in=messages),
         "signals": messages,
         "grants": Grant.primary.filter(Q(order__in=orders) | Q(checkout__in=checkouts)),
         "refunds": Refund.primary.filter(order__in=orders),
-        "notifications": Notification.primary.filter(about).exclude(event="user.validate"),
+        "incidents": Incident.primary.filter(notification__in=notifications),
+        "notifications": notifications,
         "differences": SyncDifference.primary.filter(differences),
         "orders": orders,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
@@ -103,6 +104,9 @@ def test_all_of_it_and_nothing_else(checkout_deliver: Deliver, listen: Listening
     before = ours()
     test = sold(test=True, name="test")
     deliver_all(checkout_deliver, test)
+    ahead = datetime.now(UTC) + timedelta(days=3)
+    checkout_deliver({**notification("payment.success", test, live=False), "created_at": ahead.isoformat()})
+    assert Incident.objects.filter(notification__state="quarantined").exists()
     record_listed([test])
     counts = flows.retention.count_test_data()
     assert counts["checkouts"] == counts["orders"] == 1 and counts["receiver_runs"] and counts["grants"]
