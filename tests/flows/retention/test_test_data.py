@@ -104,9 +104,6 @@ def test_all_of_it_and_nothing_else(checkout_deliver: Deliver, listen: Listening
     before = ours()
     test = sold(test=True, name="test")
     deliver_all(checkout_deliver, test)
-    ahead = datetime.now(UTC) + timedelta(days=3)
-    checkout_deliver({**notification("payment.success", test, live=False), "created_at": ahead.isoformat()})
-    assert Incident.objects.filter(notification__state="quarantined").exists()
     record_listed([test])
     counts = flows.retention.count_test_data()
     assert counts["checkouts"] == counts["orders"] == 1 and counts["receiver_runs"] and counts["grants"]
@@ -116,6 +113,17 @@ def test_all_of_it_and_nothing_else(checkout_deliver: Deliver, listen: Listening
     assert not flows.retention.has_test_data() and delete() == {}
     (act,) = StaffAct.objects.all()
     assert (act.act, act.reason, act.counts["orders"]) == ("delete_tests", "going live", 1)
+
+
+def test_no_question_is_left_about_a_notification_that_is_gone(checkout_deliver: Deliver) -> None:
+    """Staff could not apply it any more."""
+    test = sold(test=True, name="test")
+    deliver_all(checkout_deliver, test)
+    ahead = datetime.now(UTC) + timedelta(days=3)
+    checkout_deliver({**notification("payment.success", test, live=False), "created_at": ahead.isoformat()})
+    assert Incident.objects.get().notification is not None
+    delete()
+    assert not Incident.objects.exists()
 
 
 def test_the_shops_own_rows_go_with_it(checkout_deliver: Deliver) -> None:
