@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 from django.apps import apps
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import F
 from django.test import Client
@@ -326,6 +327,7 @@ def let_servers_fetch(settings: Any) -> None:
 def _no_game_server(shop: Shop) -> None:
     let_servers_fetch(shop.settings)
     shop.buy(3)
+    Checkout.objects.update(user=User.objects.create_user("ada"))  # of a guest no server can ask
 
 
 def _times_are_not_rewritten(shop: Shop) -> None:

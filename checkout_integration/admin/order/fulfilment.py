@@ -28,6 +28,7 @@ from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
+from checkout_integration.signals import RetryLater
 
 GRANT: Final = "checkout_paid"
 REVOKE: Final = "checkout_reversed"
@@ -131,6 +132,11 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
     text = _("{receiver} – done, its run was pruned")
     receivers = [format_html(text, receiver=visible(each)) for each in grant.completed]
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
+
+
+def late_cause(run: ReceiverRun) -> str:
+    """Return what a run has waited for in vain, in the words of the shop's code; "" for any other failure."""
+    return run.error.partition(": ")[2] if run.error.startswith(RetryLater.__name__) else ""
 
 
 def has_failed(run: ReceiverRun) -> bool:

@@ -20,6 +20,7 @@ from checkout_integration.admin.order.fulfilment import (
     fulfilment_summary,
     has_failed,
     is_tried_again,
+    late_cause,
     of_goods,
     runs_by_itself,
 )
@@ -324,6 +325,11 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
             "The shop's code has failed, and runs again %(again)s: an engineer finds the place below. Running it before it "
             "is corrected costs an attempt."
         ) % {"again": again}
+    causes = set(map(late_cause, failing))
+    if "" not in causes:
+        what = _(
+            "What the shop's code waits for has not come in time: %(cause)s. Once it is there, run the code again."
+        ) % {"cause": visible(", ".join(sorted(causes)))}
     since = moment(min(run.message.recorded_at for run in failing))
     return format_html(_("{} Since {}."), what, since), ("run",)
 

@@ -46,7 +46,7 @@ from checkout_integration.flows.accounting import (
     usual_mode,
 )
 from checkout_integration.models import Money, Order, Refund
-from checkout_integration.protocol.vocabulary import OrderStatus
+from checkout_integration.protocol.vocabulary import OrderStatus, VatPayer
 
 USUAL_DAYS: Final = 30
 DAY: Final = timedelta(days=1)
@@ -174,6 +174,11 @@ SUMS: Final[Mapping[str, Text]] = {
     "chargeback_rate": gettext_lazy("chargeback rate, %"),
 }
 HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
+VAT_PAYERS: Final[Mapping[str, Text]] = {
+    VatPayer.BUYER: gettext_lazy("the customer"),
+    VatPayer.SELLER: gettext_lazy("the shop"),
+    VatPayer.NOBODY: gettext_lazy("nobody"),
+}
 ALWAYS: Final = ("payments", "gross", "fee", "net")
 """The sums that the page shows without anything in them, too."""
 LEADS: Final = {
@@ -250,13 +255,20 @@ def _cells(row: MoneyRow, names: Sequence[str], address_of: Callable[[MoneyRow, 
     return [
         Cell(
             heading=HEADINGS[name],
-            text=date_format(values[name], "YEAR_MONTH_FORMAT") if name == "month" else _shown(values[name]),
+            text=_in_words(name, values[name]),
             of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
             is_number=name in SUMS,
             address=address_of(row, name) if name in LEADS and _has_rows(row, name) else "",
         )
         for name in names
     ]
+
+
+def _in_words(name: str, value: Any) -> str:
+    """Return a value of this column as people read it."""
+    if name == "month":
+        return date_format(value, "YEAR_MONTH_FORMAT")
+    return str(VAT_PAYERS[value]) if name == "vat_payer" and value in VAT_PAYERS else _shown(value)
 
 
 def _has_rows(row: MoneyRow, name: str) -> bool:

@@ -81,8 +81,10 @@ def test_it_is_called_again_and_nothing_has_failed(
     assert {record.levelname for record in caplog.records if "receivers" in record.name} == {"INFO"}
 
 
-def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, listen: Listening) -> None:
-    """A week after it first asked, each call counts, is found by health, and after ten it is given up."""
+def test_after_its_patience_it_fails_as_any_other(
+    checkout_deliver: Deliver, listen: Listening, admin_client: Client
+) -> None:
+    """A week after it first asked, each call counts, is found by health with its cause, and after ten it is given up."""
     listen.connect(checkout_paid, Postponing(seconds=86_400), "stock")
     with time_machine.travel(datetime.now(UTC), tick=True) as clock:
         checkout_deliver(order=order_document_for(CheckoutFactory()))
@@ -93,6 +95,10 @@ def test_after_its_patience_it_fails_as_any_other(checkout_deliver: Deliver, lis
         run = only_run()
         assert (run.attempts, run.error, run.is_postponed) == (1, f"RetryLater: {CAUSE}", False)
         assert found("receivers_failing") == found("not_granted") == Severity.WARNING
+        (finding,) = [each for each in health().findings if each.name == "receivers_failing"]
+        assert f"(RetryLater: {CAUSE})" in finding.text and "Correct the code" not in finding.action
+        page = reverse("admin:checkout_integration_order_change", args=[Order.objects.get().pk])
+        assert f"waits for has not come in time: {CAUSE}." in admin_client.get(page).content.decode()
         for _ in range(9):
             clock.shift(timedelta(days=1, seconds=1))
             flows.run_due()
