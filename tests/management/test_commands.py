@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -13,11 +14,12 @@ from contextlib import suppress
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, load_command_class
 
 from checkout_integration.models import Order, ReceiverRun
 from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.languages.catalogues import forms, places
 from tests.support.flows.shop import Failing, Listening
 
 pytestmark = pytest.mark.django_db
@@ -142,3 +144,25 @@ def test_no_colour_where_the_variable_says_so(
     assert process.returncode == 2
     assert b"nobody" in printed
     assert (b"\x1b[" in printed) == is_coloured, printed
+
+
+COMMAND = re.compile(r"manage\.py (checkout_\w+)((?: (?:--[a-z-]+|%\(\w+\)s|NAME|all|due|recent))*)")
+
+
+def commands_in_texts() -> list[tuple[str, ...]]:
+    """The commands that texts for people name, in pages of the admin, findings and hints."""
+    (place,) = [
+        each for each in places() if str(each).startswith("checkout_integration") and str(each).endswith("de")
+    ]
+    texts = [text for message in place.read() for text in forms(message.id)]
+    found = {(name, *words.split()) for text in texts for name, words in COMMAND.findall(text)}
+    assert len(found) > 7
+    return sorted(found)
+
+
+@pytest.mark.parametrize("words", commands_in_texts(), ids=" ".join)
+def test_a_command_that_a_text_names_can_be_typed(words: tuple[str, ...]) -> None:
+    """With all that it requires."""
+    name, *arguments = words
+    parser = load_command_class("checkout_integration", name).create_parser("manage.py", name)
+    parser.parse_args(arguments)

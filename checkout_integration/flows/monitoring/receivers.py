@@ -97,9 +97,9 @@ def _failing(now: datetime) -> Finding:
     failures = sorted(_failures(keys), key=lambda each: (not each.for_all, -each.customers))
     action = _(
         "They are retried by themselves, each time after a longer wait. Correct the code first, since each run costs an "
-        "attempt; then “Run all of them again” on the page of failures, or “manage.py checkout_replay --failed”, runs them "
-        "at once. The rows show the whole error."
-    )
+        "attempt; then “Run all of them again” on the page of failures, or “manage.py checkout_replay --receiver "
+        "%(receiver)s --failed”, runs them at once. The rows show the whole error."
+    ) % {"receiver": failures[0].receiver}
     if all(each.error.startswith(RetryLater.__name__) for each in failures):
         action = _(
             "What this code waits for has not come in time. See to it, then run it again on the page of failures; or let it "
