@@ -7,6 +7,7 @@ import re
 import pytest
 from django.contrib.auth.models import User
 
+from checkout_integration import flows
 from checkout_integration.admin.order.buttons import CHECK_SELECTED, RUN_SELECTED
 from checkout_integration.admin.site.buttons import MOST_AT_ONCE
 from checkout_integration.models import Order, Transition
@@ -44,7 +45,8 @@ def test_the_example_of_the_page_runs(checkout_deliver: Deliver) -> None:
     run = rows.make_run(order, state="failed", receiver="shop.letter")
     assert desk.hand_over(order, customer, User.objects.create_user("robin"), staff) == [run.receiver]
     assert Transition.objects.get().reason == "linked to an account, with 0 checkouts"
-    assert desk.take_back(customer, staff)
+    order.user = customer
+    assert desk.take_back(order, staff)
     rows.make_run(order, state="failed", receiver="shop.count")
     assert desk.after_a_deployment("shop.count", staff) == 1
     rows.make_granting_run(order)
@@ -52,3 +54,6 @@ def test_the_example_of_the_page_runs(checkout_deliver: Deliver) -> None:
     checkout_deliver(order=order_document_for(CheckoutFactory()))
     paid = Order.objects.exclude(pk=order.pk).get()
     assert desk.read_again(paid, staff) == ["applied: nothing changes"]
+    assert paid.checkout is not None
+    assert flows.claim(paid.checkout, User.objects.create_user("rob"))
+    assert desk.take_back(paid, staff)

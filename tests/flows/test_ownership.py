@@ -10,7 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from checkout_integration import flows
-from checkout_integration.flows.checkout import claim, undo_claim
+from checkout_integration.flows.checkout import claim
+from checkout_integration.flows.operations import undo_claim
 from checkout_integration.models import Checkout, CheckoutUser, Order
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for

@@ -13,7 +13,8 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from checkout_integration.flows.checkout import VALID_SECONDS, claim, signed_reference, undo_claim
+from checkout_integration.flows.checkout import VALID_SECONDS, claim, signed_reference
+from checkout_integration.flows.operations import undo_claim
 from checkout_integration.models import Checkout, Order, StaffAct
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
 

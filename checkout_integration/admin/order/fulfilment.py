@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -45,7 +45,8 @@ def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Va
     """Return in a sentence what became of the goods; "" where nothing of it is known, or something has failed."""
     newest = [run for run in of_newest_grant(runs) if run.state != ReceiverRun.State.SUPERSEDED]
     taking = [run for run in newest if run.message.signal == REVOKE]
-    giving = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
+    granting = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
+    giving = [run for run in granting if not is_unfetched(run.message.grant)]
     gone = state.fully_reversed or order.verdict == VerdictStatus.REVOKED
     concerned = taking if gone else giving
     ends = [run.finished_at for run in concerned if run.state == ReceiverRun.State.DONE and run.finished_at]
@@ -68,10 +69,11 @@ def fulfilment_summary(
 ) -> SummaryBox:
     """Return in a word whether the customer has the goods by the newest grant, and a line for each receiver."""
     runs = of_newest_grant(runs)
-    headline = progress_of(runs)
-    if headline is None and (grant := _grant_without_runs(order, messages)):
-        return _summary_of_grant(grant)
+    headline, grant = progress_of(runs), _grant_without_runs(order, messages)
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
+    if grant and (headline is None or (is_unfetched(grant) and headline.tone != "bad")):
+        summary = _summary_of_grant(grant)
+        return replace(summary, details=[*summary.details, *lines])
     return SummaryBox(
         _("Were the goods granted?"),
         badge(headline or StateLabel(_("not granted"), "calm")),
@@ -104,7 +106,7 @@ def unfinished_goods(orders: Sequence[Order]) -> dict[int, StateLabel]:
 
 
 def _grant_without_runs(order: Order, messages: Sequence[OutboxMessage]) -> Grant | None:
-    """Return the order's grant if no run shows what became of it: a game server has it, or its runs were pruned."""
+    """Return the order's grant if its runs may not show what became of it: a game server has it, or they were pruned."""
     shown = any(
         message.signal == GRANT and not (message.grant and message.grant.pull) for message in messages
     )
@@ -132,6 +134,11 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
     text = _("{receiver} – done, its run was pruned")
     receivers = [format_html(text, receiver=visible(each)) for each in grant.completed]
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
+
+
+def is_unfetched(grant: Grant | None) -> bool:
+    """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them."""
+    return grant is not None and grant.pull and grant.acknowledged_at is None
 
 
 def late_cause(run: ReceiverRun) -> str:

@@ -136,7 +136,7 @@ TEST_DATA: Final = Button(
 
 
 def _undo_claim(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.checkout.undo_claim(row, staff=staff, reason=values["reason"]):
+    if not flows.operations.undo_claim(row, staff=staff, reason=values["reason"]):
         raise Refused(_("Nothing changed: the purchase was not claimed."))
     return _("The claim is undone: the purchase is nobody's again.")
 

@@ -20,7 +20,8 @@ REASONS: Final[Mapping[str, tuple[Text, Text]]] = {
     Reason.RECEIVERS_RENAMED: (
         _("code of the shop renamed"),
         _(
-            "The shop's code that granted the goods no longer exists, so the goods were not revoked. Revoke them by hand."
+            "No code has the name of the code that granted the goods, so they were not revoked. If it was renamed, its new "
+            "place says so (formerly), and then it runs again. Else revoke them by hand."
         ),
     ),
     Reason.TYPE: (_("another kind of sale"), _("The order is of another type than the checkout.")),

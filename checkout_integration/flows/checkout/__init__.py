@@ -5,7 +5,7 @@ A checkout is one value (`terms`), committed before the service is called (`crea
 `claiming` gives a guest's purchase to an account, and `owning` is what game servers ask and say.
 """
 
-from checkout_integration.flows.checkout.claiming import claim, is_claimable, undo_claim
+from checkout_integration.flows.checkout.claiming import claim, is_claimable
 from checkout_integration.flows.checkout.creating import (
     CustomerBlocked,
     IssuedToken,

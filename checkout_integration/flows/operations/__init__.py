@@ -44,6 +44,7 @@ from checkout_integration.flows.operations.customers import (
     link_account,
     linkable_checkouts,
     unblock_customer,
+    undo_claim,
     unlink_account,
 )
 from checkout_integration.flows.operations.customers import rows_of_person as rows_of_person
@@ -114,6 +115,7 @@ __all__ = [
     "revoke_payment",
     "staff_queues",
     "unblock_customer",
+    "undo_claim",
     "unlink_account",
     "waiting_notifications",
 ]

@@ -1,4 +1,4 @@
-"""What staff decide about a customer: link one to an account, block one; both can be undone."""
+"""What staff decide about a customer: link one to an account, block one; both can be undone, and so can a claim."""
 
 from __future__ import annotations
 
@@ -45,6 +45,22 @@ def unlink_account(customer: CheckoutUser, *, staff: Actor | None, reason: str) 
     The customer then has the account again that bought as this customer itself, or none.
     """
     return _link(customer, None, StaffAct.Act.UNLINK, staff, reason)
+
+
+def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:
+    """Take a claimed checkout from its account: it is nobody's again. Return False where it was not claimed."""
+
+    def undo() -> bool:
+        with write_transaction():
+            rows = Checkout.primary.filter(pk=checkout.pk, claimed_at__isnull=False)
+            account = rows.values_list("user", flat=True).first()
+            if not rows.update(user_id=None, claimed_at=None):
+                return False
+            about: dict[str, Any] = {"account_id": account, "order_id": checkout.paid_order_id}
+            record_staff_act(StaffAct.Act.UNCLAIM, staff, project=checkout.project, reason=reason, **about)
+        return True
+
+    return with_retries(undo)
 
 
 def _link(

@@ -16,8 +16,9 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from checkout_integration import flows
-from checkout_integration.flows.checkout import claim, signed_reference, undo_claim
+from checkout_integration.flows.checkout import claim, signed_reference
 from checkout_integration.flows.ledger import identity_here
+from checkout_integration.flows.operations import undo_claim
 from checkout_integration.hooks import CheckoutTerms
 from checkout_integration.models import Checkout, CheckoutUser, Order
 from checkout_integration.protocol.creation_values import CreationError

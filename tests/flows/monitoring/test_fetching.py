@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,9 +10,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from checkout_integration.flows import claim, operations
+from checkout_integration.flows import claim, operations, run_due
 from checkout_integration.models import Checkout, Grant, Order
+from checkout_integration.signals import checkout_paid
+from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, OrderFactory
+from tests.support.flows.shop import Listening, notification
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -103,3 +107,26 @@ def test_a_shop_without_game_servers_has_no_such_finding(settings: Any) -> None:
     assert "not_fetched" not in {each.name for each in operations.health().findings}
     paid(50)
     assert Grant.objects.get().pull is False
+
+
+def test_the_page_says_who_has_the_goods(
+    admin_client: Client, listen: Listening, checkout_deliver: Deliver
+) -> None:
+    """The game server that acknowledged them, whatever code of the shop ran, such as a letter; without it nobody has them."""
+
+    def page(order: Order) -> str:
+        html = admin_client.get(f"/admin/checkout_integration/order/{order.pk}/change/").content.decode()
+        return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", html)).partition("Timeline")[0]
+
+    listen(checkout_paid, name="shop.letter")
+    paid(0)
+    order = Order.objects.get()
+    run_due()
+    before = page(order)
+    assert "The goods wait for a game server." in before and "waits for a game server" in before
+    assert "shop.letter – done" in before and "✓ granted" not in before
+    refunded = {**order.whole_document, "status": "refunded", "refunded": True}
+    checkout_deliver(notification("payment.refund", refunded))
+    after = page(order)
+    assert "No game server has acknowledged it." in after and "Nothing to do." in after
+    assert "by hand" not in after and "✓ granted" not in after

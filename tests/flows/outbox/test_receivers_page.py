@@ -133,7 +133,10 @@ def test_goods_of_a_guest_wait_for_the_claim(
     """docs/fulfilment.md: nothing is delivered before it; then it is due at once, and delivered to the account."""
     added: list[Any] = []
     package, page = ModuleType("shop"), ModuleType("shop.unclaimed")
-    package.inbox = SimpleNamespace(add=lambda account, products: added.append(account))  # type: ignore[attr-defined]
+    package.inbox = SimpleNamespace(  # type: ignore[attr-defined]
+        add=lambda account, products: added.append(account),
+        remove=lambda account, products: added.remove(account),
+    )
     monkeypatch.setitem(sys.modules, "shop", package)
     exec(block("docs/fulfilment.md", "# shop/unclaimed.py"), vars(page))
     try:
@@ -148,8 +151,14 @@ def test_goods_of_a_guest_wait_for_the_claim(
         assert flows.claim(checkout, ada)
         flows.run_due()
         assert (ReceiverRun.objects.get().state, added) == ("done", [ada])
+        order = checkout.orders.get()
+        checkout_deliver(
+            order=order_document_for(checkout, id=order.order_id, status="refunded"), event="payment.refund"
+        )
+        assert added == []
     finally:
         checkout_paid.disconnect(page.give_or_wait)
+        checkout_reversed.disconnect(page.take_back)
 
 
 def test_a_wallet_that_was_spent_before_the_refund(
