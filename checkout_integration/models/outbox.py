@@ -130,6 +130,10 @@ class OutboxMessage(Row):
         return f"order {self.order_id}" if self.order_id else None
 
 
+WAITED_IN_VAIN: Final = models.Q(error__contains=": ")
+"""Runs that failed since the patience of `RetryLater` had ended: they alone have more than the class as their error."""
+
+
 class ReceiverRun(Row):
     """The run of one receiver for one message; unique, so that each receiver runs once."""
 
@@ -208,6 +212,11 @@ class ReceiverRun(Row):
     def is_postponed(self) -> bool:
         """Whether the shop's code asked to be called later, and that time has not come."""
         return self.state == self.State.DUE and bool(self.postponed_for) and self.due_at > datetime.now(UTC)
+
+    @property
+    def waited_for(self) -> str:
+        """What it waited for in vain, in the words of the shop's code; "" after any other failure."""
+        return self.error.partition(": ")[2]
 
     @property
     def log_ids(self) -> dict[str, str | int]:

@@ -28,7 +28,6 @@ from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
-from checkout_integration.signals import RetryLater
 
 GRANT: Final = "checkout_paid"
 REVOKE: Final = "checkout_reversed"
@@ -139,11 +138,6 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
 def is_unfetched(grant: Grant | None) -> bool:
     """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them."""
     return grant is not None and grant.pull and grant.acknowledged_at is None
-
-
-def late_cause(run: ReceiverRun) -> str:
-    """Return what a run has waited for in vain, in the words of the shop's code; "" for any other failure."""
-    return run.error.partition(": ")[2] if run.error.startswith(RetryLater.__name__) else ""
 
 
 def has_failed(run: ReceiverRun) -> bool:

@@ -136,7 +136,7 @@ def _unbound() -> Choices:
             _("in review: %(reason)s") % {"reason": reason_label(reason)},
             IN_REVIEW & Q(verdict_reason=reason, checkout=None),
         )
-        for reason in FOREIGN
+        for reason in sorted(FOREIGN)
     }
 
 

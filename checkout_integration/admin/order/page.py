@@ -20,7 +20,6 @@ from checkout_integration.admin.order.fulfilment import (
     fulfilment_summary,
     has_failed,
     is_tried_again,
-    late_cause,
     of_goods,
     runs_by_itself,
 )
@@ -325,7 +324,7 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
             "The shop's code has failed, and runs again %(again)s: an engineer finds the place below. Running it before it "
             "is corrected costs an attempt."
         ) % {"again": again}
-    causes = set(map(late_cause, failing))
+    causes = {run.waited_for for run in failing}
     if "" not in causes:
         what = _(
             "What the shop's code waits for has not come in time: %(cause)s. Once it is there, run the code again."

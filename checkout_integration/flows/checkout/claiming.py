@@ -38,9 +38,9 @@ def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
     """
     # RACE: two accounts claim at once, or staff link the guest meanwhile: it is written where it still is nobody's.
     rows = Checkout.primary.filter(pk=checkout.pk)
-    unclaimed = rows.filter(**UNCLAIMED)
-    claimed = bool(with_retries(lambda: unclaimed.update(user_id=account.pk, claimed_at=datetime.now(UTC))))
+    unclaimed, now = rows.filter(**UNCLAIMED), datetime.now(UTC)
+    claimed = bool(with_retries(lambda: unclaimed.update(user_id=account.pk, claimed_at=now)))
     if claimed:
         make_postponed_due(rows)
-        checkout.refresh_from_db(fields=["user", "claimed_at"])
+        checkout.user, checkout.claimed_at = account, now
     return claimed

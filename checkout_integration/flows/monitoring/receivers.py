@@ -27,7 +27,7 @@ from checkout_integration.flows.monitoring.finding import (
 from checkout_integration.flows.outbox import ABSENT_AFTER, UNFINISHED, Remembered, is_absent, read_receivers
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.policy.severity import Severity
-from checkout_integration.signals import RetryLater, checkout_paid, payment_success
+from checkout_integration.signals import checkout_paid, payment_success
 
 SEVERAL: Final = 3
 """A receiver that failed for as many of the last customers, and for nobody else since, fails for everybody."""
@@ -69,13 +69,17 @@ def receiver_findings(projects: Sequence[str], now: datetime) -> Iterator[Findin
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A receiver that fails: for how many customers, since when, with which error, and whether it fails for everybody."""
+    """A receiver that fails: for how many customers, since when, with which error, and whether it fails for everybody.
+
+    ``waited``: what it waits for has not come (`RetryLater`); nothing is wrong with the code.
+    """
 
     receiver: str
     customers: int
     since: datetime
     error: str
     for_all: bool
+    waited: bool
 
     @property
     def text(self) -> str:
@@ -100,7 +104,7 @@ def _failing(now: datetime) -> Finding:
         "attempt; then “Run all of them again” on the page of failures, or “manage.py checkout_replay --receiver "
         "%(receiver)s --failed”, runs them at once. The rows show the whole error."
     ) % {"receiver": failures[0].receiver}
-    if all(each.error.startswith(RetryLater.__name__) for each in failures):
+    if all(each.waited for each in failures):
         action = _(
             "What this code waits for has not come in time. See to it, then run it again on the page of failures; or let it "
             "wait for longer, by the patience of its RetryPlan."
@@ -152,7 +156,7 @@ def _failures(keys: Sequence[int]) -> Iterator[Failure]:
         newest = {customer: key for key, customer in runs}
         # The last customers of this receiver, the newest first; by when they bought, since the others are retried again.
         last = sorted(newest.values(), reverse=True)
-        error = ReceiverRun.primary.values_list("error", flat=True).get(pk=runs[-1][0])
+        last_run = ReceiverRun.primary.only("error").get(pk=runs[-1][0])
         attempts = FailedAttempt.primary.filter(run__in=[runs[0][0], runs[-1][0]])
         failed = list(attempts.order_by("run_id", "pk").values_list("failed_at", "traceback"))
         since = failed[0][0] if failed else _recorded_at(runs[0][0])
@@ -161,15 +165,16 @@ def _failures(keys: Sequence[int]) -> Iterator[Failure]:
             receiver=receiver,
             customers=len(last),
             since=since,
-            error=_why(error, failed[-1][1] if failed else ""),
+            error=_why(last_run, failed[-1][1] if failed else ""),
+            waited=bool(last_run.waited_for),
             for_all=len(last) >= enough and completed.get(receiver, 0) < last[enough - 1],
         )
 
 
-def _why(error: str, traceback: str) -> str:
+def _why(run: ReceiverRun, traceback: str) -> str:
     """Return the error of a run with its place; of `RetryLater` its cause, and that a process ended where there is none."""
-    if error.startswith(RetryLater.__name__):
-        return error
+    if run.waited_for:
+        return run.error
     return traceback.partition("\n")[0] or _("the process that ran it ended")
 
 

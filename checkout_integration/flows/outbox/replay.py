@@ -31,7 +31,8 @@ from checkout_integration.flows.outbox.receivers import (
 from checkout_integration.flows.outbox.undoing import remember
 from checkout_integration.models import Checkout, OutboxMessage, ReceiverRun, StaffAct
 from checkout_integration.models.actor import Actor
-from checkout_integration.signals import SIGNALS, RetryLater
+from checkout_integration.models.outbox import WAITED_IN_VAIN
+from checkout_integration.signals import SIGNALS
 
 BATCH = 500
 
@@ -174,8 +175,7 @@ def make_postponed_due(checkouts: QuerySet[Checkout]) -> int:
     Also those whose patience has ended since: they failed because it had not come.
     """
     lines = [f"checkout {pk}" for pk in checkouts.values_list("pk", flat=True)]
-    waited = Q(postponed_for__gt="") | Q(error__startswith=RetryLater.__name__)
-    runs = ReceiverRun.primary.filter(waited, line__in=lines)
+    runs = ReceiverRun.primary.filter(Q(postponed_for__gt="") | WAITED_IN_VAIN, line__in=lines)
     return make_all_due(runs, list(runs.values_list("pk", flat=True)), ended=[ReceiverRun.State.FAILED])
 
 

@@ -394,7 +394,7 @@ def test_an_owner_ends_the_wait(
         checkout_deliver(order=document)
     if waited != "a while":
         state = {"too long": "due", "in vain": "failed"}[waited]
-        ReceiverRun.objects.update(postponed_for="", error=f"RetryLater: {CAUSE}", attempts=5, state=state)
+        ReceiverRun.objects.update(postponed_for="", error=f"SoldOut: {CAUSE}", attempts=5, state=state)
     checkout = Checkout.objects.get(orders__order_id=documents[0]["id"])
     ada = User.objects.create_user("ada")
     if how == "claim":
