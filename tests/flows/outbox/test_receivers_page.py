@@ -131,11 +131,10 @@ def test_goods_of_a_guest_wait_for_the_claim(
     checkout_deliver: Deliver, monkeypatch: pytest.MonkeyPatch, django_user_model: Any
 ) -> None:
     """docs/fulfilment.md: nothing is delivered before it; then it is due at once, and delivered to the account."""
-    added: list[Any] = []
+    added: dict[str, Any] = {}
     package, page = ModuleType("shop"), ModuleType("shop.unclaimed")
     package.inbox = SimpleNamespace(  # type: ignore[attr-defined]
-        add=lambda account, products: added.append(account),
-        remove=lambda account, products: added.remove(account),
+        add=lambda account, products, key: added.update({key: account}), remove=added.pop
     )
     monkeypatch.setitem(sys.modules, "shop", package)
     exec(block("docs/fulfilment.md", "# shop/unclaimed.py"), vars(page))
@@ -143,19 +142,20 @@ def test_goods_of_a_guest_wait_for_the_claim(
         checkout = CheckoutFactory.create(user=None)
         checkout_deliver(order=order_document_for(checkout))
         run = ReceiverRun.objects.get()
-        assert (run.postponed_for, run.attempts, added) == ("not claimed yet", 0, [])
+        assert (run.postponed_for, run.attempts, added) == ("not claimed yet", 0, {})
         checkout.refresh_from_db()
         ada = django_user_model.objects.create_user("ada")
         flows.run_due()
-        assert added == []
+        assert not added
         assert flows.claim(checkout, ada)
         flows.run_due()
-        assert (ReceiverRun.objects.get().state, added) == ("done", [ada])
+        assert (ReceiverRun.objects.get().state, added) == ("done", {Grant.objects.get().key: ada})
+        assert flows.operations.undo_claim(checkout, staff=None, reason="another person")
         order = checkout.orders.get()
         checkout_deliver(
             order=order_document_for(checkout, id=order.order_id, status="refunded"), event="payment.refund"
         )
-        assert added == []
+        assert not added, "taken from whoever got it"
     finally:
         checkout_paid.disconnect(page.give_or_wait)
         checkout_reversed.disconnect(page.take_back)
