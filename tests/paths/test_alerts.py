@@ -146,9 +146,10 @@ def test_notifications_are_not_applied(
 
 def test_a_receiver_hangs(measured: Measured, settings: Any) -> None:
     """It has run for longer than RECEIVER_DEADLINE; its end ends it."""
-    since = datetime.now(UTC) - timedelta(seconds=4)  # not for so long that it would be taken for left behind
-    run = rows.make_run(rows.make_order(), state="running", due_at=since, finished_at=None)
+    run = rows.make_run(rows.make_order(), state="running", due_at=datetime.now(UTC), finished_at=None)
     assert firing(measured) == set()
+    run.due_at = datetime.now(UTC) - timedelta(seconds=1.5)  # later it would be taken for left behind
+    run.save()
     settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RECEIVER_DEADLINE": 1}
     assert firing(measured) == {"CheckoutReceiverOverlong"}
     run.state = "done"
