@@ -333,3 +333,13 @@ def test_a_receipt_without_a_number_is_at_the_service(admin_client: Client) -> N
     box = page_of(admin_client, order).partition("Where is the receipt?</dt>")[2].partition("</div>")[0]
     assert "–" not in box and "at the service" in box
     assert box.count("https://service.example/receipts/R-0001") == 2
+
+
+def test_what_was_given_up_and_reversed_since_is_not_to_be_granted(admin_client: Client) -> None:
+    """Nobody waits for goods whose payment went back: the button ends the run, and the page says so before."""
+    order = _failing()
+    Grant.objects.update(state="closed", closed_at=datetime.now(UTC))
+    Order.objects.filter(pk=order.pk).update(status="refunded")
+    page = page_of(admin_client, order)
+    assert "there is nothing to grant any more. Run the code once" in page
+    assert "an engineer finds the place" not in page

@@ -77,6 +77,7 @@ from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import (
     Checkout,
     CheckoutUser,
+    Grant,
     Incident,
     Order,
     OrderItem,
@@ -329,6 +330,12 @@ def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | N
         what = _(
             "What the shop's code waits for has not come in time: %(cause)s. Once it is there, run the code again."
         ) % {"cause": visible(", ".join(sorted(causes)))}
+    grants = [run.message.grant for run in failing if run.message.signal == GRANT]
+    if len(grants) == len(failing) and all(each and each.state == Grant.State.CLOSED for each in grants):
+        what = _(
+            "The shop's code was given up, and the payment was reversed since: there is nothing to grant any more. Run the "
+            "code once, and it ends without doing anything."
+        )
     since = moment(min(run.message.recorded_at for run in failing))
     return format_html(_("{} Since {}."), what, since), ("run",)
 
