@@ -44,9 +44,13 @@ def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Va
     """Return in a sentence what became of the goods; "" where nothing of it is known, or something has failed."""
     newest = [run for run in of_newest_grant(runs) if run.state != ReceiverRun.State.SUPERSEDED]
     taking = [run for run in newest if run.message.signal == REVOKE]
-    granting = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
-    giving = [run for run in granting if not is_unfetched(run.message.grant)]
+    giving = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
     gone = state.fully_reversed or order.verdict == VerdictStatus.REVOKED
+    fetched = [run.message.grant for run in newest if run.message.grant and run.message.grant.pull]
+    if fetched and not (gone and fetched[0].acknowledged_at):
+        # Where a game server has the goods, its acknowledgement says so, whatever code of the shop ran.
+        at = fetched[0].acknowledged_at
+        return format_html(_("Delivered {}."), moment(at)) if at else ""
     concerned = taking if gone else giving
     ends = [run.finished_at for run in concerned if run.state == ReceiverRun.State.DONE and run.finished_at]
     if concerned and len(ends) == len(concerned):
@@ -58,9 +62,8 @@ def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Va
         return format_html(_("The goods wait: {}."), visible(postponed[0].postponed_for))
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
-    if gone and any(run.state == ReceiverRun.State.DONE for run in giving):
-        return _("No code of the shop has taken the goods back: do it by hand.")
-    return ""
+    is_left = gone and any(run.state == ReceiverRun.State.DONE for run in giving)
+    return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
 
 
 def fulfilment_summary(
@@ -70,6 +73,8 @@ def fulfilment_summary(
     runs = of_newest_grant(runs)
     headline, grant = progress_of(runs), _grant_without_runs(order, messages)
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
+    if grant and grant.acknowledged_at and headline:
+        lines.insert(0, _acknowledged(grant))
     if grant and (headline is None or (is_unfetched(grant) and headline.tone != "bad")):
         summary = _summary_of_grant(grant)
         return replace(summary, details=[*summary.details, *lines])
@@ -115,12 +120,15 @@ def _grant_without_runs(order: Order, messages: Sequence[OutboxMessage]) -> Gran
     return grant if grant and (grant.completed or grant.pull) else None
 
 
+def _acknowledged(grant: Grant) -> Value:
+    return format_html(_("a game server – acknowledged {}"), moment(grant.acknowledged_at))
+
+
 def _summary_of_grant(grant: Grant) -> SummaryBox:
     is_open = grant.state == Grant.State.OPEN
     label = StateLabel(_("granted"), "good") if is_open else StateLabel(_("revoked"), "good")
     if grant.acknowledged_at:
-        line = format_html(_("a game server – acknowledged {}"), moment(grant.acknowledged_at))
-        return SummaryBox(_("Were the goods granted?"), badge(label), [line])
+        return SummaryBox(_("Were the goods granted?"), badge(label), [_acknowledged(grant)])
     if grant.pull:
         label = (
             StateLabel(_("waits for a game server"), "wait")

@@ -125,6 +125,13 @@ def test_the_page_says_who_has_the_goods(
     before = page(order)
     assert "The goods wait for a game server." in before and "waits for a game server" in before
     assert "shop.letter – done" in before and "✓ granted" not in before
+    at = datetime(2026, 3, 4, 12, tzinfo=UTC)
+    Grant.objects.update(acknowledged_at=at)
+    delivered = page(order)
+    assert (
+        re.search("Delivered *2026-03-04 12:00:00", delivered) and "a game server – acknowledged" in delivered
+    )
+    Grant.objects.update(acknowledged_at=None)
     refunded = {**order.whole_document, "status": "refunded", "refunded": True}
     checkout_deliver(notification("payment.refund", refunded))
     after = page(order)
