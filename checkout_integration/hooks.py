@@ -88,8 +88,8 @@ class CheckoutTerms(TypedDict, total=False):
         url_fail: the same after failure.
         project: alias of the project in the settings; default where it is left out.
         idempotency_key: any text that names this purchase of this customer, such as a basket's key; it stands for one
-            checkout for good, unless that fails, is cancelled, or got no form in time. Without one, the same request of the same customer within
-            DOUBLE_CLICK_SECONDS finds the checkout that it made, until that is paid.
+            checkout for good, unless that fails, is cancelled, or got no form in time. Without one, the same request of the
+            same customer within DOUBLE_CLICK_SECONDS finds the checkout that it made, until that is paid.
         attribution: where the customer came from; staff see it and filter by it.
 
     """

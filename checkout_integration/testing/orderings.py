@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from django.db import transaction
 
 from checkout_integration.flows.database import state_database
+from checkout_integration.models import Checkout
 from checkout_integration.testing.delivery import Deliver
 
 __all__ = [
@@ -37,6 +38,7 @@ class Orderings:
         *,
         limit: int = 24,
         seed: int = 0,
+        project: str = "",
     ) -> dict[Ordering, Outcome]:
         """Deliver the notifications in each sequence, always from the same state, and return each result.
 
@@ -45,13 +47,14 @@ class Orderings:
             outcome: reads what is to be compared, for instance ``lambda: Order.objects.get().status``.
             limit: if there are more sequences than this, this many seeded shuffles are used instead.
             seed: of the shuffles.
+            project: alias of the project whose webhook gets them; left out, the project of the checkout that each names.
 
         Returns:
             Positions in ``documents`` as they arrived → outcome. Expect ``set(result.values())`` to hold one value.
 
         """
         return {
-            ordering: self._end_of([documents[position] for position in ordering], outcome)
+            ordering: self._end_of([documents[position] for position in ordering], outcome, project=project)
             for ordering in orderings_of(len(documents), limit=limit, seed=seed)
         }
 
@@ -63,6 +66,7 @@ class Orderings:
         at_most: Amount,
         limit: int = 24,
         seed: int = 0,
+        project: str = "",
     ) -> Amount:
         """Assert that the goods at the end do not depend on the sequence, and are never more than they may be.
 
@@ -74,6 +78,7 @@ class Orderings:
             at_most: the most that may be granted after any delivery, for instance what one payment grants.
             limit: if there are more sequences than this, this many seeded shuffles are used instead.
             seed: of the shuffles.
+            project: alias of the project whose webhook gets them; left out, the project of the checkout that each names.
 
         Returns:
             The goods at the end.
@@ -88,7 +93,8 @@ class Orderings:
         for ordering in orderings_of(len(documents), limit=limit, seed=seed):
             arrived: list[Mapping[str, Any]] = [documents[position] for position in ordering]
             events = ", ".join(str(document["event"]) for document in arrived)
-            ends.setdefault(self._end_of([*arrived, *arrived], goods, partial(check, events)), events)
+            end = self._end_of([*arrived, *arrived], goods, partial(check, events), project=project)
+            ends.setdefault(end, events)
         shown = "; ".join(f"{end} after {events}" for end, events in ends.items())
         assert len(ends) == 1, f"The end depends on the order of arrival: {shown}."
         (end,) = ends
@@ -99,16 +105,25 @@ class Orderings:
         documents: Sequence[Mapping[str, Any]],
         outcome: Callable[[], Outcome],
         check: Callable[[], None] = lambda: None,
+        *,
+        project: str,
     ) -> Outcome:
         with transaction.atomic(using=state_database()):
             for document in documents:
-                answer = self._deliver(document)
+                answer = self._deliver(document, project=project or _project_of(document))
                 assert answer.status_code == 200, f"a notification was answered {answer.status_code}"
                 check()
             ended = outcome()
             # The next order begins where this one began.
             transaction.set_rollback(True, using=state_database())
         return ended
+
+
+def _project_of(document: Mapping[str, Any]) -> str:
+    """Return the project of the checkout that a notification names: at another one's webhook it would pay for nothing."""
+    named = (document.get("object") or {}).get("metadata") or {}
+    checkouts = Checkout.objects.filter(reference__in=[str(each) for each in named.values()])
+    return checkouts.values_list("project", flat=True).first() or "default"
 
 
 def orderings_of(count: int, *, limit: int, seed: int) -> Iterator[Ordering]:

@@ -140,6 +140,19 @@ class TestOrderings:
         assert set(ends.values()) == {(1, "refunded")}
         assert not Order.objects.exists()
 
+    @pytest.mark.parametrize("named", ["", "eu"])
+    def test_the_project_is_that_of_the_checkout(
+        self, checkout_orderings: Orderings, settings: Any, named: str
+    ) -> None:
+        """At the webhook of another one nothing is paid, and every order of arrival would end alike."""
+        setting = settings.CHECKOUT_INTEGRATION
+        eu = {**setting["PROJECTS"]["default"], "PROJECT_ID": "eu-project", "SECRET_KEY": "sandbox_eu_secret"}
+        settings.CHECKOUT_INTEGRATION = {**setting, "PROJECTS": {**setting["PROJECTS"], "eu": eu}}
+        checkout = CheckoutFactory.create(project="eu")
+        paid = NotificationDocumentFactory(object=order_document_for(checkout))
+        end = checkout_orderings.assert_same([paid], checkout.grants.count, at_most=1, project=named)
+        assert end == 1
+
     def test_a_refused_notification_is_no_ordering(self, checkout_orderings: Orderings) -> None:
         """A notification that the app refuses cannot be compared."""
         notification = NotificationDocumentFactory(event="user.validate")
