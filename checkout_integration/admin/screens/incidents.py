@@ -97,8 +97,7 @@ class IncidentAdmin(ButtonAdmin):
         """Return the detail, of an incident about many payments the ids of a few."""
         if not row.is_about_many:
             return visible(row.detail)
-        orders = row.detail.removeprefix("For instance ")
-        return _("for instance %(orders)s") % {"orders": visible(orders)}
+        return _("for instance %(orders)s") % {"orders": visible(row.detail)}
 
     def payments(self, row: Incident) -> str | None:
         """Return how many payments without a checkout are in review for its reason; None for any other incident."""

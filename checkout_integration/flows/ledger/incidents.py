@@ -93,7 +93,7 @@ def _open_groups(project: Project, orders: Mapping[str, Sequence[str]]) -> None:
             key=key_of("day", project.alias, kind, today),
             kind=kind,
             project=project.alias,
-            detail=f"For instance {', '.join(list(dict.fromkeys(order_ids))[:NAMED_ORDERS])}",
+            detail=", ".join(list(dict.fromkeys(order_ids))[:NAMED_ORDERS]),
         )
         for kind, order_ids in orders.items()
     ]

@@ -63,7 +63,7 @@ def test_a_page_of_them_opens_one_incident() -> None:
     record_listed(page)
     incident = Incident.objects.get()
     assert (incident.kind, incident.order) == ("review:unbound", None)
-    assert incident.detail == f"For instance {', '.join(sorted(row['id'] for row in page)[:5])}"
+    assert incident.detail == ", ".join(sorted(row["id"] for row in page)[:5])
     with statements() as seen:
         record_listed(rows(PAGE))
     assert found() == [OPEN]
