@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PLUGIN = "checkout_integration.testing.plugin"
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "django_db_serialized_rollback"}
+SETTINGS = pytest.StashKey[Any]()
 SANDBOX_FIXTURES = {"checkout_sandbox", "service", "field", "spec"}
 
 # An installed wheel brings the plug-in by its entry point; to register it a second time would be an error.
@@ -94,6 +95,31 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test that needs a browser where there is none and services are required: before its fixtures are looked for."""
     if item.get_closest_marker("browser") and services.required() and (reason := browser.missing()):
         pytest.fail(f"{reason} ({services.REQUIRED})", pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that leaves changed settings: the next one would meet them, in an order that chance chooses.
+
+    `settings.NAME = …` within `override_settings` does, where the fixture `settings` was there before it.
+    """
+    from django.conf import settings
+
+    before = settings._wrapped
+    item.stash[SETTINGS] = before
+    result = yield
+    settings._wrapped = before
+    return result
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Compare after the last fixture has ended."""
+    from django.conf import settings
+
+    yield
+    if settings._wrapped is not item.stash[SETTINGS]:
+        pytest.fail("the test leaves changed settings", pytrace=False)
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -341,9 +342,10 @@ def test_a_database_that_is_away(shop: str) -> None:
 
 @contextmanager
 def broker_at(address: str) -> Iterator[Celery]:
-    """A shop with a queue of its own at the broker of this address."""
+    """A shop with a queue of its own at the broker of this address; no worker of another test that runs hears it."""
     app = Celery("doctor", broker=address)
     app.conf.task_default_queue = "doctor"
+    app.conf.control_exchange = f"doctor-{uuid.uuid4()}"
     app.set_current()
     try:
         yield app

@@ -10,10 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.contrib.auth.models import Group, User
 from django.http import HttpResponse
-from django.test import Client, RequestFactory, override_settings
+from django.test import Client, RequestFactory
 from django.urls import path, reverse
 
 from checkout_integration.flows import run_due
@@ -36,7 +35,7 @@ TOTAL = Decimal("9.99")
 
 
 @pytest.fixture
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
+def shop(monkeypatch: pytest.MonkeyPatch, settings: Any) -> dict[str, ModuleType]:
     """The modules of the page, in a package of that name, with its addresses."""
     models = ModuleType("shop.models")
     vars(models)["Basket"] = Group  # the shop's own object: any model will do
@@ -75,10 +74,9 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, ModuleType]]:
     app_directories = "django.template.loaders.app_directories.Loader"
     engine: Any = settings.TEMPLATES[0]
     options = {**engine["OPTIONS"], "loaders": [locmem, app_directories]}
-    with override_settings(
-        ROOT_URLCONF=addresses, TEMPLATES=[{**engine, "APP_DIRS": False, "OPTIONS": options}]
-    ):
-        yield made
+    settings.ROOT_URLCONF = addresses
+    settings.TEMPLATES = [{**engine, "APP_DIRS": False, "OPTIONS": options}]
+    return made
 
 
 @pytest.fixture
