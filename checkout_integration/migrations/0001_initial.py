@@ -462,7 +462,7 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(blank=True, default='', max_length=255)),
                 ('account', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('receiver', checkout_integration.models.columns.IdentifierField(blank=True, default='', help_text='The name of the receiver.', max_length=255)),
-                ('detail', models.CharField(blank=True, default='', help_text='Of a download: the list, and the names of its filters.', max_length=255)),
+                ('detail', models.CharField(blank=True, default='', help_text='Of a download: the list, and the names of its filters. Of a claim that was undone: when it was made.', max_length=255)),
                 ('counts', models.JSONField(default=dict, help_text='How many rows of each kind it was about.')),
                 ('recorded_at', models.DateTimeField(auto_now_add=True)),
                 ('customer', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='staff_acts', to='checkout_integration.checkoutuser')),

@@ -81,7 +81,9 @@ class StaffAct(ActedBy):
         max_length=255,
         blank=True,
         default="",
-        help_text=_("Of a download: the list, and the names of its filters."),
+        help_text=_(
+            "Of a download: the list, and the names of its filters. Of a claim that was undone: when it was made."
+        ),
     )
     counts: Column[dict[str, int]] = models.JSONField(
         default=dict, help_text=_("How many rows of each kind it was about.")

@@ -278,3 +278,24 @@ def test_the_timeline_says_how_much_was_given_back(admin_client: Client, checkou
     story = words(admin_client, page_address("order", Order.objects.get())).partition("What happened")[2]
     amount = Refund.objects.get().amount
     assert amount and re.search(rf"refunded .{{0,40}}{amount:.2f}", story.partition("Engine room")[0])
+
+
+def test_a_claim_that_was_undone_stays_in_the_timeline(
+    admin_client: Client, admin_user: User, checkout_deliver: Deliver
+) -> None:
+    """Who had the purchase, and since when; beside it who took it back, and perhaps who has it now."""
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    for name in ("juno", "vera"):
+        assert flows.claim(Checkout.objects.get(), User.objects.create_user(name))
+        if name == "juno":
+            assert flows.operations.undo_claim(checkout, staff=admin_user, reason="the wrong account")
+    story = words(admin_client, page_address("order", Order.objects.get())).partition("What happened")[2]
+    said = re.findall(r"claimed by the account \w+|claim of a purchase undone", story)
+    assert said == [
+        "claimed by the account juno",
+        "claim of a purchase undone",
+        "claimed by the account vera",
+    ]
+    acts = admin_client.get("/admin/checkout_integration/staffact/").content.decode()
+    assert ">juno<" in acts

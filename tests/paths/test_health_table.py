@@ -42,6 +42,7 @@ from checkout_integration.signals import checkout_paid
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import NotificationDocumentFactory, UserDocumentFactory
+from tests.admin.test_reconciliation import make_difference
 from tests.flows.conftest import _not_installed, _nothing_refused, database_away, hooks, listen
 from tests.management.test_commands import run
 from tests.support.admin import rows
@@ -283,6 +284,10 @@ def _not_renewed(shop: Shop) -> None:
         shop.deliver(order=document)
     run_due()
     Checkout.objects.filter(lasts_days=31).update(owned_until=datetime.now(UTC) - DAY)
+
+
+def _differs_from_the_list(shop: Shop) -> None:
+    make_difference(kind="missing_there", there="")
 
 
 def _sync_stopped(shop: Shop) -> None:
@@ -661,6 +666,16 @@ FAULTS: Final = (
         text="Part “recent” of the transaction list has not been read to its end for …: payments and refunds whose …",
         action="RUNNER is “request”: run manage.py checkout_sync --lane due from cron",
         link="/syncrun/?lane=recent",
+    ),
+    Fault(
+        name="order that the transaction list does not have",
+        cause=_differs_from_the_list,
+        finding="differences",
+        steps=[(0, "warning")],
+        alerts=[],
+        text="Differences from the transaction list that wait for somebody: 1.",
+        action="The page “Reconciliation” shows both sides",
+        link="/syncdifference/?state=waiting",
     ),
     Fault(
         name="payment of another amount",

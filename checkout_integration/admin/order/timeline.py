@@ -96,8 +96,13 @@ def _ordered(order: Order, viewer: Viewer) -> Iterator[Moment]:
         yield Moment(at=order.created_at, rank=-1, source=_("order"), text=text)
     checkout = order.checkout
     if checkout and checkout.claimed_at and checkout.paid_order_id == order.pk:
-        text = format_html(_("claimed by the account {}"), short(checkout.user))
-        yield Moment(at=checkout.claimed_at, rank=5, source=_("order"), text=text)
+        yield _claimed(checkout.claimed_at, checkout.user)
+
+
+def _claimed(at: datetime, account: Any) -> Moment:
+    return Moment(
+        at=at, rank=5, source=_("order"), text=format_html(_("claimed by the account {}"), short(account))
+    )
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
@@ -294,6 +299,8 @@ def _staff_acts(order: Order, acts: str) -> Iterator[Moment]:
     whom = Q(order=order) | Q(customer=order.user_id) if order.user_id else Q(order=order)
     rows = StaffAct.objects.filter(whom).exclude(act__in=Transition.Act.values)
     for act in rows.select_related("staff", "account").order_by("-pk")[:NEWEST]:
+        if act.act == StaffAct.Act.UNCLAIM:
+            yield _claimed(datetime.fromisoformat(act.detail), act.account)  # the checkout knows it no more
         whose = short(act.account) if act.account else ""
         yield Moment(
             at=act.recorded_at,

@@ -96,9 +96,8 @@ class StaffActAdmin(ReadOnlyAdmin):
 
     def details(self, row: StaffAct) -> str:
         """Return the account, the code of the shop, the list, or how many rows."""
-        return (
-            row.receiver or row.detail or ", ".join(map(str, filter(None, (row.account, self.counts(row)))))
-        )
+        detail = "" if row.act == StaffAct.Act.UNCLAIM else row.detail  # a time, in the story of its order
+        return row.receiver or detail or ", ".join(map(str, filter(None, (row.account, self.counts(row)))))
 
     def counts(self, row: StaffAct) -> str:
         """Return how many rows of each kind."""

@@ -1,4 +1,4 @@
-"""Findings about the service, its transaction list, and incidents, for each project."""
+"""Findings about the service, its transaction list, what differs from it, and incidents, for each project."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, shown_count
+from checkout_integration.flows.database import count_by_index
+from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
 from checkout_integration.flows.monitoring.not_applied import open_incidents
 from checkout_integration.flows.sync import LaneStatus, lane_statuses
-from checkout_integration.models import SyncRun
+from checkout_integration.models import SyncDifference, SyncRun
 from checkout_integration.policy.severity import Severity
 
 LONGEST_UNSYNCED: Final = timedelta(hours=1)
@@ -43,6 +44,11 @@ INCIDENTS: Final = Kind(
     title=gettext_lazy("Incidents"),
     rows=Rows(model="incident", filters={"resolved_at_known": "no"}),
 )
+DIFFERENCES: Final = Kind(
+    name="differences",
+    title=gettext_lazy("Differences from the list"),
+    rows=Rows(model="syncdifference", filters={"state": "waiting"}),
+)
 LANES: Final = {
     name: Kind(name=f"sync_{name}", title=title, rows=Rows(model="syncrun", filters={"lane": name}))
     for name, title in {
@@ -55,11 +61,12 @@ LANES: Final = {
 
 
 def reading_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
-    """Yield whether the service of each project responds, a finding for each lane, and how many incidents are open."""
+    """Yield whether the service of each project responds, a finding for each lane, what differs, and open incidents."""
     for project in projects:
         statuses = lane_statuses(project)
         yield _service(project, statuses, now)
         yield from (_lane(project, status) for status in statuses)
+        yield _differences(project)
         yield _incidents(project)
 
 
@@ -123,6 +130,26 @@ def _lane(project: str, status: LaneStatus) -> Finding:
             "overdue": int(status.overdue),
             "newest_state": status.state or None,
         },
+    )
+
+
+def _differences(project: str) -> Finding:
+    """Return how many differences wait: no later pass has removed them, and nothing else may ask for a person."""
+    waiting = SyncDifference.primary.filter(project=project, waiting_key__isnull=False)
+    count = count_by_index(waiting, "waiting_key", most=MOST_COUNTED)
+    if not count:
+        text = _("No difference from the transaction list waits.")
+        return DIFFERENCES.found(text, project=project, figures={"waiting": 0})
+    text = _("Differences from the transaction list that wait for somebody: %(n)s.")
+    action = _(
+        "The page “Reconciliation” shows both sides; docs/reconciliation.md says what to do about each kind."
+    )
+    return DIFFERENCES.found(
+        text % {"n": shown_count(count)},
+        Severity.WARNING,
+        action,
+        project=project,
+        figures={"waiting": count},
     )
 
 

@@ -53,11 +53,18 @@ def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:
     def undo() -> bool:
         with write_transaction():
             rows = Checkout.primary.filter(pk=checkout.pk, claimed_at__isnull=False)
-            account = rows.values_list("user", flat=True).first()
-            if not rows.update(user_id=None, claimed_at=None):
+            row = rows.only("user", "claimed_at", "paid_order").first()
+            if row is None or not rows.update(user_id=None, claimed_at=None):
                 return False
-            about: dict[str, Any] = {"account_id": account, "order_id": checkout.paid_order_id}
-            record_staff_act(StaffAct.Act.UNCLAIM, staff, project=checkout.project, reason=reason, **about)
+            record_staff_act(
+                StaffAct.Act.UNCLAIM,
+                staff,
+                project=checkout.project,
+                reason=reason,
+                account_id=row.user_id,
+                order_id=row.paid_order_id,
+                detail=row.claimed_at.isoformat(),
+            )
         return True
 
     return with_retries(undo)
