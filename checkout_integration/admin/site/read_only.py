@@ -94,6 +94,8 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         changelist: Any = super().get_changelist_instance(request)
         changelist.title = capfirst(str(self.opts.verbose_name_plural))
         changelist.chosen = list(_chosen(changelist))
+        if not changelist.multi_page:  # their keys are known, and Django would look for them again
+            changelist.result_list = changelist.paginator.page(1).object_list
         if not (changelist.query or changelist.has_active_filters):  # "Show all" would lead here
             changelist.full_result_count = changelist.result_count
         return changelist  # type: ignore[no-any-return]
