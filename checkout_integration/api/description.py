@@ -48,6 +48,7 @@ REFUSED_SERVER: Final = {
     401: "No token of OWNERSHIP_TOKENS was sent.",
     406: REFUSED[406],
     429: REFUSED[429],
+    503: "The tokens cannot be read now.",
 }
 REFUSED_ACKNOWLEDGEMENT: Final = {
     404: "The project has no such grant.",

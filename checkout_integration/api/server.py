@@ -49,11 +49,19 @@ class Closed(APIException):
     default_detail = _("The payment was reversed. Do not deliver these goods.")
 
 
+class TokensUnknown(APIException):
+    """503: the tokens of a project cannot be read, and the request has none of the others: it may be right."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_code = "tokens_unknown"
+    default_detail = _("The token cannot be checked now. Ask again in a moment.")
+
+
 class ServerAuthentication(BaseAuthentication):
     """A bearer token of a project's OWNERSHIP_TOKENS; the project is ``request.auth``."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, Project]:
-        """Return nobody, and the project. Raises ``AuthenticationFailed``."""
+        """Return nobody, and the project. Raises ``AuthenticationFailed``, or `TokensUnknown`."""
         scheme, _blank, token = get_authorization_header(request).partition(b" ")
         project = _project_of(token.strip()) if scheme.lower() == b"bearer" else None
         if project is None:
@@ -67,7 +75,7 @@ class ServerAuthentication(BaseAuthentication):
 
 def _project_of(given: bytes) -> Project | None:
     """Return the project whose token it is; all tokens are compared, each in constant time."""
-    found = None
+    found, unread = None, False
     for project in app_settings().projects.values():
         try:
             tokens = [token.reveal().encode() for token in project.ownership_secrets]
@@ -75,11 +83,14 @@ def _project_of(given: bytes) -> Project | None:
             logger.error(
                 "OWNERSHIP_TOKENS cannot be read: %s", error_location(error), extra={"project": project.alias}
             )
+            unread = True
             continue
         for token in tokens:
             # A callable may return an empty text, which anybody can send.
             if constant_time_compare(given, token) and len(token) >= SHORTEST_SECRET:
                 found = project
+    if unread and found is None and len(given) >= SHORTEST_SECRET:
+        raise TokensUnknown
     return found
 
 

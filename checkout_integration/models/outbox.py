@@ -134,6 +134,11 @@ WAITED_IN_VAIN: Final = models.Q(error__contains=": ")
 """Runs that failed since the patience of `RetryLater` had ended: they alone have more than the class as their error."""
 
 
+def waited_for(error: str) -> str:
+    """Return what a run with this error waited for in vain; "" after any other failure."""
+    return error.partition(": ")[2]
+
+
 class ReceiverRun(Row):
     """The run of one receiver for one message; unique, so that each receiver runs once."""
 
@@ -216,7 +221,7 @@ class ReceiverRun(Row):
     @property
     def waited_for(self) -> str:
         """What it waited for in vain, in the words of the shop's code; "" after any other failure."""
-        return self.error.partition(": ")[2]
+        return waited_for(self.error)
 
     @property
     def log_ids(self) -> dict[str, str | int]:

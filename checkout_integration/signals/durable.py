@@ -34,7 +34,7 @@ class RetryLater(Exception):
     rolled back.
 
     Args:
-        seconds: how long to wait at least.
+        seconds: how long to wait; it is called earlier where a claim or a link makes it due, and where its patience ends.
         cause: what staff read on the pages of the run and of the order: no personal data, no secret. The first 255 characters
             are stored.
 
@@ -82,14 +82,14 @@ class RetryPlan:
 
     def __post_init__(self) -> None:
         """Refuse what a worker could not add to a time: it would find out only when the receiver has failed."""
-        for each in (*self.waits, self.patience):
+        for name, each in (*(("wait", each) for each in self.waits), ("patience", self.patience)):
             if not isinstance(each, timedelta):
                 raise TypeError(
-                    f"A wait of a RetryPlan is a timedelta, such as timedelta(seconds=30), not {each!r}."
+                    f"Each {name} of a RetryPlan is a timedelta, such as timedelta(seconds=30), not {each!r}."
                 )
             if not timedelta(0) <= each <= LONGEST_WAIT:
                 raise ValueError(
-                    f"A wait of a RetryPlan is between zero and {LONGEST_WAIT.days} days, not {each}."
+                    f"Each {name} of a RetryPlan is between zero and {LONGEST_WAIT.days} days, not {each}."
                 )
 
     @property

@@ -123,8 +123,9 @@ class ClaimPage(LoginRequiredMixin, TemplateView):
             "is_claimable": is_claimable(checkout),
         }
         is_mine = checkout.user_id is not None and checkout.user_id == self.request.user.pk
-        if is_mine and checkout.status != Checkout.Status.PAID:
-            shown["heading"], shown["message"] = _words(checkout, checkout.paid_order, Goods.NONE)
+        is_guests = checkout.user_id is None and checkout.claimed_at is None
+        if (is_mine or is_guests) and checkout.status != Checkout.Status.PAID:
+            shown["heading"], shown["message"] = _words(checkout, checkout.latest_order, Goods.NONE)
         return super().get_context_data(
             **shown,
             is_mine=is_mine,

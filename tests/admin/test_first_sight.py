@@ -13,11 +13,20 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.test import Client
+from django.utils import timezone
 
 from checkout_integration import flows
 from checkout_integration.flows.outbox.receivers import record_now
-from checkout_integration.models import Checkout, CheckoutUser, Order, PersonalData, ReceiverRun, Refund
-from checkout_integration.signals import RetryLater, checkout_paid
+from checkout_integration.models import (
+    Checkout,
+    CheckoutUser,
+    Grant,
+    Order,
+    PersonalData,
+    ReceiverRun,
+    Refund,
+)
+from checkout_integration.signals import RetryLater, checkout_paid, checkout_reversed
 from checkout_integration.testing.delivery import Deliver
 from checkout_integration.testing.factories import CheckoutFactory, order_document_for
 from checkout_integration.testing.payloads import UserDocumentFactory
@@ -299,3 +308,81 @@ def test_a_claim_that_was_undone_stays_in_the_timeline(
     ]
     acts = admin_client.get("/admin/checkout_integration/staffact/").content.decode()
     assert ">juno<" in acts
+
+
+def test_what_was_delivered_to_the_account_of_an_undone_claim_is_moved_by_hand(
+    admin_client: Client, admin_user: User, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """The shop's code does not run again for the next one. An account that claims it again has all it needs."""
+    listen(checkout_paid, lambda **_: None, name="shop.receivers.grant")
+    checkout = CheckoutFactory()
+    checkout_deliver(order=order_document_for(checkout))
+    page = page_address("order", Order.objects.get())
+    juno, vera = (User.objects.create_user(name) for name in ("juno", "vera"))
+    moved = "Another account had this purchase before: what was delivered there is moved by hand."
+    said = []
+    for account in (juno, vera):
+        assert flows.claim(Checkout.objects.get(), account)
+        said.append(moved in words(admin_client, page))
+        if account == juno:
+            flows.operations.undo_claim(Checkout.objects.get(), staff=admin_user, reason="the wrong one")
+            said.append(moved in words(admin_client, page))
+    assert said == [False, True, True]
+    question = words(admin_client, press(Order.objects.get(), "link-account"))
+    assert "belongs to the account vera, and stays there: a link moves nothing." in question
+    assert "undo the claim on the page of the checkout first" in question and "by hand" not in question
+
+
+def pulled(settings: Any) -> None:
+    """Let game servers fetch what is sold."""
+    setting = settings.CHECKOUT_INTEGRATION
+    own = {**setting["PROJECTS"]["default"], "OWNERSHIP_TOKENS": ["a-token-of-the-servers"]}
+    settings.CHECKOUT_INTEGRATION = {**setting, "GOODS": "pull", "PROJECTS": {"default": own}}
+
+
+def test_goods_that_a_game_server_fetches_and_code_that_waits(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """Both are said: the server that has not come, and the cause. "Delivered" waits for the code."""
+    pulled(settings)
+
+    def courier(**arguments: Any) -> None:
+        raise RetryLater(600, "the courier is away")
+
+    listen(checkout_paid, courier, name="shop.receivers.send")
+    checkout_deliver(order=order_document_for(CheckoutFactory(user=User.objects.create_user("juno"))))
+    page = page_address("order", Order.objects.get())
+    assert "The goods wait for a game server. The goods wait: the courier is away." in words(
+        admin_client, page
+    )
+    Grant.objects.update(acknowledged_at=timezone.now())
+    said = words(admin_client, page)
+    assert "The goods wait: the courier is away." in said and "Delivered" not in said
+
+
+def test_goods_of_a_game_server_that_nobody_takes_back(
+    admin_client: Client, checkout_deliver: Deliver, settings: Any
+) -> None:
+    """The server has them, and hears of no refund: somebody has to."""
+    pulled(settings)
+    document = order_document_for(CheckoutFactory(user=User.objects.create_user("juno")))
+    checkout_deliver(order=document)
+    page = page_address("order", Order.objects.get())
+    Grant.objects.update(acknowledged_at=timezone.now())
+    checkout_deliver(notification("payment.refund", {**document, "status": "refunded"}))
+    assert "No code of the shop has taken the goods back: do it by hand." in words(admin_client, page)
+
+
+def test_goods_that_the_shop_gave_before_a_game_server_came(
+    admin_client: Client, checkout_deliver: Deliver, listen: Listening, settings: Any
+) -> None:
+    """They were granted and revoked, though no server has acknowledged them."""
+    pulled(settings)
+    listen(checkout_paid, lambda **_: None, name="shop.receivers.grant")
+    listen(checkout_reversed, lambda **_: None, name="shop.receivers.revoke")
+    document = order_document_for(CheckoutFactory(user=User.objects.create_user("juno")))
+    checkout_deliver(order=document)
+    checkout_deliver(notification("payment.refund", {**document, "status": "refunded"}))
+    said = words(admin_client, page_address("order", Order.objects.get()))
+    assert "The goods were taken back" in said
+    assert "revoked" in said.partition("Were the goods granted?")[2][:60]

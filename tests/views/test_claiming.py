@@ -95,6 +95,29 @@ def test_once_also_after_its_account_is_deleted(
     assert claim(bought, bob)
 
 
+def test_a_button_that_is_pressed_twice(bought: Checkout, ada: User) -> None:
+    """It is the account's: two presses at once must not tell it that somebody else has it. A refunded one is nobody's."""
+    twice = [Checkout.objects.get(), Checkout.objects.get()]
+    assert [claim(each, ada) for each in twice] == [True, True]
+    assert not claim(twice[1], User.objects.create_user("bob"))
+    Checkout.objects.update(status=Checkout.Status.REVERSED)
+    assert not claim(twice[1], ada)
+
+
+@pytest.mark.parametrize(
+    ("status", "heading"), [("refunded", "Refunded"), ("chargeback", "Charged back"), ("", "Waiting")]
+)
+def test_a_guest_reads_why_it_cannot_be_claimed(
+    client: Client, ada: User, bought: Checkout, status: str, heading: str
+) -> None:
+    """As the return page says it: refunded, or not here yet."""
+    Checkout.objects.update(status=Checkout.Status.REVERSED if status else Checkout.Status.OPEN)
+    Order.objects.update(status=status or "created")
+    client.force_login(ada)
+    page = text(client.get(address(bought)))
+    assert heading in page and "cannot be added: it is not paid" not in page
+
+
 def test_of_a_gift_the_receipt_was_claimed(client: Client, bought: Checkout, ada: User) -> None:
     """The page does not call it yours afterwards: the gift stays with its recipient."""
     Checkout.objects.update(gift=True, recipient=User.objects.create_user("friend"))

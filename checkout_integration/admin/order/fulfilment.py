@@ -40,29 +40,31 @@ def of_newest_grant(runs: Sequence[ReceiverRun]) -> list[ReceiverRun]:
     return [run for run in runs if (run.message.grant_id or 0) == newest]
 
 
-def of_goods(order: Order, state: OrderState, runs: Sequence[ReceiverRun]) -> Value:
+def of_goods(
+    order: Order, state: OrderState, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
+) -> Value:
     """Return in a sentence what became of the goods; "" where nothing of it is known, or something has failed."""
     newest = [run for run in of_newest_grant(runs) if run.state != ReceiverRun.State.SUPERSEDED]
     taking = [run for run in newest if run.message.signal == REVOKE]
     giving = [run for run in newest if run.message.signal == GRANT and run.message.checkout_id]
     gone = state.fully_reversed or order.verdict == VerdictStatus.REVOKED
-    fetched = [run.message.grant for run in newest if run.message.grant and run.message.grant.pull]
-    if fetched and not (gone and fetched[0].acknowledged_at):
-        # Where a game server has the goods, its acknowledgement says so, whatever code of the shop ran.
-        at = fetched[0].acknowledged_at
-        return format_html(_("Delivered {}."), moment(at)) if at else ""
+    grant = max((each.grant for each in messages if each.grant), key=lambda each: each.pk, default=None)
+    fetched_at = grant.acknowledged_at if grant else None
     concerned = taking if gone else giving
     ends = [run.finished_at for run in concerned if run.state == ReceiverRun.State.DONE and run.finished_at]
-    if concerned and len(ends) == len(concerned):
+    if len(ends) == len(concerned) and (concerned or (fetched_at and not gone)):
+        if grant and grant.pull and not gone:
+            # Where a game server has the goods, its acknowledgement says so, whatever code of the shop ran.
+            return format_html(_("Delivered {}."), moment(fetched_at)) if fetched_at else ""
         text = _("The goods were taken back {}.") if gone else _("Delivered {}.")
         return format_html(text, moment(max(ends)))
     if any(run.state == ReceiverRun.State.PAUSED for run in concerned):
         return _("The goods wait: staff have paused the shop's code, and it runs when they resume it.")
-    if postponed := [run for run in concerned if run.is_postponed]:
-        return format_html(_("The goods wait: {}."), visible(postponed[0].postponed_for))
+    if causes := dict.fromkeys(run.postponed_for for run in concerned if run.is_postponed):
+        return format_html(_("The goods wait: {}."), visible("; ".join(causes)))
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
-    is_left = gone and any(run.state == ReceiverRun.State.DONE for run in giving)
+    is_left = gone and (fetched_at or any(run.state == ReceiverRun.State.DONE for run in giving))
     return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
 
 
@@ -75,7 +77,9 @@ def fulfilment_summary(
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
     if grant and grant.acknowledged_at and headline:
         lines.insert(0, _acknowledged(grant))
-    if grant and (headline is None or (is_unfetched(grant) and headline.tone != "bad")):
+    ran = any(run.message.signal == GRANT and run.state == ReceiverRun.State.DONE for run in runs)
+    is_nobodys = is_unfetched(grant) and not (ran and grant.state == Grant.State.CLOSED)
+    if grant and (headline is None or (is_nobodys and headline.tone != "bad")):
         summary = _summary_of_grant(grant)
         return replace(summary, details=[*summary.details, *lines])
     return SummaryBox(

@@ -266,11 +266,11 @@ def _what_to_do(
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
     is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     fetched = [each.grant for each in granting if each.grant and each.grant.waits_for_server]
-    goods = of_goods(order, state, runs)
+    goods = of_goods(order, state, messages, runs)
     if fetched:
-        goods = _("The goods wait until the guest adds the purchase to an account.")
-    if fetched and not is_guests:
-        goods = _("The goods wait for a game server.")
+        server = _("The goods wait until the guest adds the purchase to an account.")
+        server = server if is_guests else _("The goods wait for a game server.")
+        goods = format_html_join(" ", "{}", [(each,) for each in (server, goods) if each])
     lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), goods]
     lines.append(_at_last(order, state, runs, paid_again=paid_again))
     waits = is_guests and (fetched or any(run.is_postponed for run in runs))
@@ -288,23 +288,25 @@ def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, pa
         )
     if paid_again and state.stands:
         return _("Look at the customer's other order below: perhaps one of them is too many.")
-    if _was_linked_elsewhere(order, runs):
-        return _(
-            "The customer was linked to another account before: what was delivered there is moved by hand."
-        )
+    if _was_elsewhere(order, runs):
+        return _("Another account had this purchase before: what was delivered there is moved by hand.")
     return "" if any(run.state in UNFINISHED for run in runs) else _("Nothing to do.")
 
 
-def _was_linked_elsewhere(order: Order, runs: Sequence[ReceiverRun]) -> bool:
-    """Return whether code of the shop ran before the customer got the account that they have now, by a link, or none."""
+def _was_elsewhere(order: Order, runs: Sequence[ReceiverRun]) -> bool:
+    """Return whether code of the shop ran when another account had the purchase: by a link, or a claim that was undone."""
     checkout, customer = order.checkout, order.user
-    if customer is None or checkout is None or not (checkout.by_link or checkout.user_id is None):
+    if checkout is None:
         return False
     ends = [run.finished_at for run in runs if run.state == ReceiverRun.State.DONE and run.finished_at]
-    if not any(customer.linked_at is None or at < customer.linked_at for at in ends):
-        return False
-    links = StaffAct.objects.filter(customer=customer, act=StaffAct.Act.LINK)
-    return links.exclude(account=checkout.user_id).exists()
+    lost = Q()
+    if ends and (checkout.claimed_at or checkout.user_id is None):
+        lost |= Q(order=order, act=StaffAct.Act.UNCLAIM, recorded_at__gt=min(ends))
+    linked_at = customer.linked_at if customer else None
+    ran_before = [at for at in ends if linked_at is None or at < linked_at]
+    if customer and ran_before and (checkout.by_link or checkout.user_id is None):
+        lost |= Q(customer=customer, act=StaffAct.Act.LINK)
+    return bool(lost) and StaffAct.objects.filter(lost).exclude(account=checkout.user_id).exists()
 
 
 def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:

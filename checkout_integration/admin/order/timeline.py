@@ -100,9 +100,10 @@ def _ordered(order: Order, viewer: Viewer) -> Iterator[Moment]:
 
 
 def _claimed(at: datetime, account: Any) -> Moment:
-    return Moment(
-        at=at, rank=5, source=_("order"), text=format_html(_("claimed by the account {}"), short(account))
-    )
+    text: Value = _("claimed by an account that is deleted since")
+    if account:
+        text = format_html(_("claimed by the account {}"), short(account))
+    return Moment(at=at, rank=5, source=_("order"), text=text)
 
 
 def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:

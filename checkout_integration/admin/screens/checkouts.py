@@ -158,14 +158,14 @@ UNCLAIM: Final = Button(
 
 def _agreements() -> Choices:
     now = datetime.now(UTC)
-    lasting, ended = Q(owned_until__gt=now), Q(owned_until__lte=now)
-    reversed_ = Checkout.Status.REVERSED
-    not_renewed = ended & Q(status=Checkout.Status.PAID, paid_order__recurring_id__gt="")
+    lasting, over = Q(owned_until__gt=now), Q(owned_until__lte=now)
+    reversed_ = Q(status=Checkout.Status.REVERSED, lasts_days__isnull=False)
+    not_renewed = over & Q(status=Checkout.Status.PAID, paid_order__recurring_id__gt="")
     return {
         "lasting": (_("lasts"), lasting),
-        "ended": (_("ended"), ended),
+        "ended": (_("ended"), over | reversed_),
         "not_renewed": (_("ended: its renewals stopped"), not_renewed),
-        "reversed": (_("ended: every payment was reversed"), Q(status=reversed_, lasts_days__isnull=False)),
+        "reversed": (_("ended: every payment was reversed"), reversed_),
     }
 
 

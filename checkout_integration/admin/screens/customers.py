@@ -118,10 +118,16 @@ def _moves_nothing(customer: CheckoutUser) -> Text:
     if not names or flows.operations.linkable_checkouts(customer).exists():
         return ""
     text = _(
-        "What the customer bought belongs to the account %(accounts)s, and stays there: a link moves nothing. To give it to "
-        "another account, revoke the goods on the page of the order, and deliver them in the shop by hand."
+        "What the customer bought belongs to the account %(accounts)s, and stays there: a link moves nothing."
     )
-    return text % {"accounts": names}
+    how = _(
+        "To give it to another account, revoke the goods on the page of the order, and deliver them in the shop by hand."
+    )
+    if Checkout.objects.filter(orders__user=customer, claimed_at__isnull=False).exists():
+        how = _(
+            "The account has claimed it. To give it to another one, undo the claim on the page of the checkout first."
+        )
+    return f"{text} {how}" % {"accounts": names}
 
 
 def _effects_of_linking(row: CheckoutUser | Order) -> list[Text]:

@@ -32,6 +32,7 @@ def is_claimable(checkout: Checkout) -> bool:
 def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
     """Give a guest's paid checkout to an account, which then owns it. Return False where it is not claimable any more.
 
+    It is True too where the account has it already: people press a button twice.
     Call it for the checkout of a signed reference (`checkout_of`), which only the buyer has; never by an e-mail address
     alone. Receivers that wait (`RetryLater`), or have waited in vain, are due at once: it may be for an owner. No other runs.
     Answer with `DispatchingRedirect` or `JsonDispatchingResponse`, so that they need not wait for the next notification.
@@ -43,4 +44,4 @@ def claim(checkout: Checkout, account: AbstractBaseUser) -> bool:
     if claimed:
         make_postponed_due(rows)
         checkout.user, checkout.claimed_at = account, now
-    return claimed
+    return claimed or rows.filter(user_id=account.pk, status=Checkout.Status.PAID).exists()

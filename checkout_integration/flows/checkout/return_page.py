@@ -11,9 +11,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from checkout_integration.conf import Project, app_settings
+from checkout_integration.flows.checkout.claiming import is_claimable
 from checkout_integration.flows.inbox import apply_for
 from checkout_integration.flows.sync import refresh_checkout
 from checkout_integration.models import Checkout, Grant, OutboxMessage, ReceiverRun
+from checkout_integration.models.outbox import waited_for
 from checkout_integration.policy.log_safety import error_location
 
 logger = logging.getLogger("checkout_integration.returning")
@@ -84,8 +86,8 @@ def goods_of(checkout: Checkout) -> Goods:
         return Goods.NONE
     grants = {"signal": "checkout_paid", "grant__state": Grant.State.OPEN}
     messages = OutboxMessage.primary.filter(checkout=checkout, **grants)
-    rows = messages.values_list("state", "runs__state", "runs__attempts")
-    reached = {_reached(*row) for row in rows}
+    rows = messages.values_list("state", "runs__state", "runs__attempts", "runs__error")
+    reached = {_reached(*row, may_wait=is_claimable(checkout)) for row in rows}
     fetched = Grant.primary.filter(checkout=checkout, state=Grant.State.OPEN, pull=True, acknowledged_at=None)
     if app_settings().goods == "pull" and fetched.exists():
         reached.add(Goods.GRANTING)
@@ -102,12 +104,16 @@ def _completed_once(checkout: Checkout) -> bool:
     return any(grants.values_list("completed", flat=True))
 
 
-def _reached(message: str, run: str | None, attempts: int | None) -> Goods:
-    """Return how far one receiver is, or the message that has none."""
+def _reached(
+    message: str, run: str | None, attempts: int | None, error: str | None, *, may_wait: bool
+) -> Goods:
+    """Return how far one receiver is, or the message that has none. ``may_wait``: for a guest, who can claim it."""
     if run is None:
         return Goods.NONE
     if run in (ReceiverRun.State.DONE, ReceiverRun.State.SUPERSEDED):
         return Goods.GRANTED
+    if may_wait and waited_for(error or ""):
+        return Goods.GRANTING  # the claim makes it due: nobody else can do anything about it
     failed_before = (attempts or 0) - (run == ReceiverRun.State.RUNNING)
     return Goods.DELAYED if run == ReceiverRun.State.FAILED or failed_before > 0 else Goods.GRANTING
 

@@ -26,6 +26,7 @@ from checkout_integration.flows.monitoring.finding import (
 )
 from checkout_integration.flows.outbox import ABSENT_AFTER, UNFINISHED, Remembered, is_absent, read_receivers
 from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models.outbox import waited_for
 from checkout_integration.policy.severity import Severity
 from checkout_integration.signals import checkout_paid, payment_success
 
@@ -67,6 +68,12 @@ def receiver_findings(projects: Sequence[str], now: datetime) -> Iterator[Findin
     yield _not_granted(now)
 
 
+SEE_TO_IT: Final = gettext_lazy(
+    "What this code waits for has not come in time. See to it, then run it again on the page of failures; or let it "
+    "wait for longer, by the patience of its RetryPlan."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Failure:
     """A receiver that fails: for how many customers, since when, with which error, and whether it fails for everybody.
@@ -105,10 +112,7 @@ def _failing(now: datetime) -> Finding:
         "%(receiver)s --failed”, runs them at once. The rows show the whole error."
     ) % {"receiver": failures[0].receiver}
     if all(each.waited for each in failures):
-        action = _(
-            "What this code waits for has not come in time. See to it, then run it again on the page of failures; or let it "
-            "wait for longer, by the patience of its RetryPlan."
-        )
+        action = str(SEE_TO_IT)
     return FAILING.found(
         f"{listed([each.text for each in failures])}.",
         Severity.FAILING if failures[0].for_all else Severity.WARNING,
@@ -197,10 +201,10 @@ def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[tuple[int, str]]]:
 
 def _given_up(now: datetime) -> Finding:
     runs = ReceiverRun.primary.filter(state=State.FAILED).order_by("-due_at", "-pk")
-    failed = list(runs.values_list("receiver", "due_at")[:MOST_COUNTED])
+    failed = list(runs.values_list("receiver", "due_at", "error")[:MOST_COUNTED])
     if not failed:
         return GIVEN_UP.found(_("No run of the shop's code was given up."), figures={"failed": 0})
-    counts, count, age = Counter(receiver for receiver, _at in failed), len(failed), now - failed[0][1]
+    counts, count, age = Counter(receiver for receiver, *_ in failed), len(failed), now - failed[0][1]
     text = _("Runs given up after their last attempt: %(n)s, the last one %(span)s ago (%(names)s).") % {
         "n": shown_count(count),
         "span": span(age.total_seconds()),
@@ -210,6 +214,8 @@ def _given_up(now: datetime) -> Finding:
         "Correct the code, then run them again: in the admin, or with manage.py checkout_replay --receiver %(receiver)s "
         "--failed."
     ) % {"receiver": counts.most_common(1)[0][0]}
+    if all(waited_for(error) for *_, error in failed):
+        action = str(SEE_TO_IT)
     severity = Severity.FAILING if age <= FRESH else Severity.WARNING
     return GIVEN_UP.found(
         text, severity, action, figures={"failed": count, "newest_seconds": seconds_of(age)}

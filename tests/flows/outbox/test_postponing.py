@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 
 from checkout_integration import flows
+from checkout_integration.flows.checkout.return_page import goods_of
 from checkout_integration.flows.monitoring import Severity, health
 from checkout_integration.flows.monitoring.queues import order_queues, staff_queues
 from checkout_integration.flows.outbox.receivers import record_now
@@ -103,6 +105,37 @@ def test_after_its_patience_it_fails_as_any_other(
             clock.shift(timedelta(days=1, seconds=1))
             flows.run_due()
         assert only_run().state == "failed"
+        (finding,) = [each for each in health().findings if each.name == "receivers_given_up"]
+        assert "has not come in time" in finding.action and "Correct the code" not in finding.action
+
+
+def test_a_guest_who_can_claim_it_is_not_told_that_somebody_looks_into_it(
+    checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """What waited in vain for an owner is delivered by the claim; of an account's own purchase somebody has to look."""
+    listen.connect(checkout_paid, Postponing(), "stock")
+    for account in (None, User.objects.create_user("ada")):
+        checkout_deliver(order=order_document_for(CheckoutFactory(user=account)))
+    ReceiverRun.objects.update(state="failed", attempts=10, error=f"RetryLater: {CAUSE}", postponed_for="")
+    assert [goods_of(each) for each in Checkout.objects.order_by("pk")] == ["granting", "delayed"]
+    ReceiverRun.objects.update(error="KeyError")
+    assert {goods_of(each) for each in Checkout.objects.all()} == {"delayed"}
+
+
+def test_the_order_names_each_cause(
+    checkout_deliver: Deliver, listen: Listening, admin_client: Client
+) -> None:
+    """Two receivers may wait for different things; the same thing is said once."""
+
+    def unknown_address(**arguments: Any) -> None:
+        raise RetryLater(60, "no address yet")
+
+    for name, receiver in {"a": Postponing(), "b": Postponing(), "c": unknown_address}.items():
+        listen.connect(checkout_paid, receiver, name)
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    page = reverse("admin:checkout_integration_order_change", args=[Order.objects.get().pk])
+    said = re.findall("The goods wait: ([^<]+)", admin_client.get(page).content.decode())[0]
+    assert sorted(said.partition(".")[0].split("; ")) == ["no address yet", CAUSE]
 
 
 @pytest.mark.parametrize("seconds", [31_536_000, 1e13])
@@ -142,7 +175,7 @@ def test_a_receiver_is_postponed_however_it_asks(
     ("kind", "given", "error", "words"),
     [
         (RetryPlan, {"waits": [30] * 20}, TypeError, r"a timedelta, such as timedelta\(seconds=30\), not 30"),
-        (RetryPlan, {"patience": 5}, TypeError, "not 5"),
+        (RetryPlan, {"patience": 5}, TypeError, "Each patience of a RetryPlan is a timedelta, .* not 5"),
         (RetryPlan, {"waits": [timedelta(seconds=-1)]}, ValueError, "between zero and 366 days"),
         (RetryPlan, {"patience": timedelta(days=10**6)}, ValueError, "between zero and 366 days"),
         (RetryLater, {"seconds": "soon", "cause": CAUSE}, TypeError, "seconds as a number or a timedelta"),
