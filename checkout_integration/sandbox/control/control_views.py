@@ -6,6 +6,7 @@ Refunds are made here: a merchant's staff make them at the service, and its API 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from werkzeug.wrappers import Request, Response
@@ -149,7 +150,7 @@ class ControlViews:
 
     def testing(self, request: Request) -> Response:
         """Return the testing cases, and their newest results, newest first: {"cases", "trials"}."""
-        trials = [trial.document() for trial in self._sandbox.testing.trials()]
+        trials = [asdict(trial) for trial in self._sandbox.testing.trials()]
         return json_response({"cases": list(TestingCase), "trials": trials})
 
     def run_testing_case(self, request: Request, case: str) -> Response:
@@ -159,7 +160,7 @@ class ControlViews:
         body = read_control_body(request)
         project = self._sandbox.projects.get(str(body.get("project_id") or ""))
         external_id = str(body.get("external_id") or _DEFAULT_TESTER)[:255]
-        return json_response(self._sandbox.testing.run(project, TestingCase(case), external_id).document())
+        return json_response(asdict(self._sandbox.testing.run(project, TestingCase(case), external_id)))
 
     def log(self, request: Request) -> Response:
         """Return the run log, oldest first: {"entries"}."""
