@@ -20,12 +20,10 @@ class CheckoutIntegrationConfig(AppConfig):
 
     def ready(self) -> None:
         """Load the checks, Celery's runner and the gauges where they work, and the alerts if they are set."""
-        from checkout_integration import telemetry
-        from checkout_integration.checks import register_checks
+        from checkout_integration import checks, telemetry  # noqa: F401  # the import registers the checks
         from checkout_integration.conf import SETTING
         from checkout_integration.flows.database import close_stranded
 
-        register_checks()
         # The thread may have been left with a connection that nothing else closes.
         request_started.connect(close_stranded, dispatch_uid="checkout_integration.close_stranded")
         raw = getattr(settings, SETTING, None)

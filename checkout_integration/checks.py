@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -51,43 +51,46 @@ if TYPE_CHECKING:
 Check: TypeAlias = Callable[..., list[CheckMessage]]
 
 
-def on_settings(check: Check) -> Check:
-    """Run a check where the settings can be used; `check_settings` says where they cannot."""
+def registered(
+    *tags: str, deploy: bool = False, uses_settings: bool = False
+) -> Callable[[Callable[..., Iterator[CheckMessage]]], Check]:
+    """Register a check by the function that yields its messages.
 
-    @wraps(check)
-    def run(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-        return check() if _are_settings_usable() else []
+    One that uses settings runs where they can be used; `check_settings` says where they cannot. One of the database uses them
+    too, runs with ``check --database`` alone, and says nothing where the tables are not made yet, or the database is away:
+    that is not for it to say.
+    """
 
-    return run
+    def register_check(messages: Callable[..., Iterator[CheckMessage]]) -> Check:
+        @wraps(messages)
+        def check(
+            app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+        ) -> list[CheckMessage]:
+            if Tags.database not in tags:
+                return [] if uses_settings and not _are_settings_usable() else list(messages())
+            try:
+                is_due = state_database() in (databases or ()) and _are_settings_usable()
+                return list(messages()) if is_due else []
+            except DatabaseError:
+                return []
+
+        return register(check, *tags, deploy=deploy)
+
+    return register_check
 
 
 def _are_settings_usable() -> bool:
     return not any(conf.problems(getattr(settings, SETTING, None)))
 
 
-def on_database(check: Check) -> Check:
-    """Run a check with ``check --database`` alone.
-
-    It says nothing where the settings cannot be used, the tables are not made yet, or the database is away: that is not for
-    this check to say.
-    """
-
-    @wraps(check)
-    def run(
-        app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
-    ) -> list[CheckMessage]:
-        try:
-            return check() if state_database() in (databases or ()) and _are_settings_usable() else []
-        except DatabaseError:
-            return []
-
-    return run
-
-
-def check_settings(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_settings(**kwargs: Any) -> Iterator[CheckMessage]:
     """Report settings that cannot be used as they are written: E001 to E008, E011, E014, E015, E021, E022."""
-    found = list(conf.problems(getattr(settings, SETTING, None))) or list(_foreign_hooks())
-    return [Error(problem.message, hint=problem.hint, id=problem.id) for problem in found]
+    yield from _errors(list(conf.problems(getattr(settings, SETTING, None))) or _foreign_hooks())
+
+
+def _errors(problems: Iterable[conf.Problem]) -> Iterator[CheckMessage]:
+    return (Error(problem.message, hint=problem.hint, id=problem.id) for problem in problems)
 
 
 def _foreign_hooks() -> Iterator[conf.Problem]:
@@ -97,237 +100,201 @@ def _foreign_hooks() -> Iterator[conf.Problem]:
             yield bad_hooks(f"HOOKS of {place} is {project.hooks!r}, which is no subclass of Hooks.")
 
 
-@on_settings
-def check_default_project(**kwargs: Any) -> list[CheckMessage]:
+@registered(uses_settings=True)
+def check_default_project(**kwargs: Any) -> Iterator[CheckMessage]:
     """Warn if no project is called "default", for callers that name no project: W006."""
-    if "default" in conf.app_settings().projects:
-        return []
-    return [
-        Warning(
+    if "default" not in conf.app_settings().projects:
+        yield Warning(
             f'{SETTING}["PROJECTS"] has no project "default": the address webhook/ returns 404, and create_checkout and '
             "create_token need project=….",
             hint='Name a project "default"; or give the service the addresses webhook/<alias>/, and silence this check.',
             id="checkout_integration.W006",
         )
-    ]
 
 
-def check_celery(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_celery(**kwargs: Any) -> Iterator[CheckMessage]:
     """If RUNNER is Celery: report that it is not installed, E012; warn of a broker that the shop has not named, W018."""
     raw = getattr(settings, SETTING, None)
     if not isinstance(raw, Mapping) or raw.get("RUNNER") != "celery":
-        return []
+        return
     if not find_spec("celery"):
-        return [
-            Error(
-                f'RUNNER of {SETTING} is "celery", and Celery is not installed: no process would do the work.',
-                hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
-                id="checkout_integration.E012",
-            )
-        ]
+        yield Error(
+            f'RUNNER of {SETTING} is "celery", and Celery is not installed: no process would do the work.',
+            hint='Install "checkout-integration[celery]", or set RUNNER to "worker".',
+            id="checkout_integration.E012",
+        )
+        return
     from checkout_integration.schedule import unread_broker  # Celery is an extra
 
-    if not (why := unread_broker()):
-        return []
-    return [
-        Warning(
+    if why := unread_broker():
+        yield Warning(
             f'RUNNER of {SETTING} is "celery", and {why}, where no worker of yours may look.',
             hint="Import the Celery app in the __init__ of your project's package, and set broker_url (CELERY_BROKER_URL).",
             id="checkout_integration.W018",
         )
-    ]
 
 
-def check_receivers(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_receivers(**kwargs: Any) -> Iterator[CheckMessage]:
     """Report receivers that could not be found and run later: E009. Warn if no receiver grants goods: W001."""
-    messages: list[CheckMessage] = [
-        Error(
-            f"The receiver {name} of {signal.name} could not be run later: {why}.",
-            hint="Connect a function at module level that accepts **kwargs, or give a text dispatch_uid of its own.",
-            id="checkout_integration.E009",
-        )
-        for signal in SIGNALS.values()
-        for name, why in sorted(signal.problems.items())
-    ]
+    for signal in SIGNALS.values():
+        for name, why in sorted(signal.problems.items()):
+            yield Error(
+                f"The receiver {name} of {signal.name} could not be run later: {why}.",
+                hint="Connect a function at module level that accepts **kwargs, or give a text dispatch_uid of its own.",
+                id="checkout_integration.E009",
+            )
     pulls = isinstance(raw := getattr(settings, SETTING, None), Mapping) and raw.get("GOODS") == "pull"
     if not (
         pulls or checkout_paid.has_listeners(sender=Order) or payment_success.has_listeners(sender=Order)
     ):
-        messages.append(
-            Warning(
-                "No receiver is connected to checkout_paid or payment_success: payments would be received but never "
-                "fulfilled.",
-                hint="Connect a receiver to checkout_integration.signals.checkout_paid in a module that your AppConfig.ready "
-                "imports.",
-                id="checkout_integration.W001",
-            )
+        yield Warning(
+            "No receiver is connected to checkout_paid or payment_success: payments would be received but never "
+            "fulfilled.",
+            hint="Connect a receiver to checkout_integration.signals.checkout_paid in a module that your AppConfig.ready "
+            "imports.",
+            id="checkout_integration.W001",
         )
-    return messages
 
 
-@on_settings
-def check_abandoned(**kwargs: Any) -> list[CheckMessage]:
+@registered(uses_settings=True)
+def check_abandoned(**kwargs: Any) -> Iterator[CheckMessage]:
     """Warn if ABANDONED_AFTER is set and nothing receives checkout_abandoned, or the other way round: W025."""
-    projects = conf.app_settings().projects.values()
-    is_set, is_received = (
-        any(each.abandoned_after for each in projects),
-        checkout_abandoned.has_listeners(Order),
-    )
-    if is_set == is_received:
-        return []
-    message = f"ABANDONED_AFTER of {SETTING} is set, and no receiver is connected to checkout_abandoned: nobody is reminded."
-    hint = (
-        "Connect a receiver of checkout_integration.signals.checkout_abandoned, or leave ABANDONED_AFTER out."
-    )
-    if is_received:
-        message = f"A receiver is connected to checkout_abandoned, which is never sent: {SETTING} has no ABANDONED_AFTER."
-        hint = "Set ABANDONED_AFTER to a number of hours, such as 24, or remove the receiver."
-    return [Warning(message, hint=hint, id="checkout_integration.W025")]
+    is_set = any(each.abandoned_after for each in conf.app_settings().projects.values())
+    is_received = checkout_abandoned.has_listeners(Order)
+    if is_set and not is_received:
+        yield Warning(
+            f"ABANDONED_AFTER of {SETTING} is set, and no receiver is connected to checkout_abandoned: nobody is reminded.",
+            hint="Connect a receiver of checkout_integration.signals.checkout_abandoned, or leave ABANDONED_AFTER out.",
+            id="checkout_integration.W025",
+        )
+    elif is_received and not is_set:
+        yield Warning(
+            f"A receiver is connected to checkout_abandoned, which is never sent: {SETTING} has no ABANDONED_AFTER.",
+            hint="Set ABANDONED_AFTER to a number of hours, such as 24, or remove the receiver.",
+            id="checkout_integration.W025",
+        )
 
 
-@on_settings
-def check_alerts(**kwargs: Any) -> list[CheckMessage]:
+@registered(uses_settings=True)
+def check_alerts(**kwargs: Any) -> Iterator[CheckMessage]:
     """Warn if ALERTS mails admins, and there are none: W026."""
-    if conf.app_settings().alerts != conf.MAIL_ADMINS or settings.ADMINS:
-        return []
-    return [
-        Warning(
+    if conf.app_settings().alerts == conf.MAIL_ADMINS and not settings.ADMINS:
+        yield Warning(
             f'ALERTS of {SETTING} is "{conf.MAIL_ADMINS}", and ADMINS is empty: no alert reaches anybody.',
             hint="Set ADMINS of Django, or ALERTS to a list of mail addresses.",
             id="checkout_integration.W026",
         )
-    ]
 
 
-def check_undoing(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_undoing(**kwargs: Any) -> Iterator[CheckMessage]:
     """Report receivers that do not name what they undo: E013. Warn if what they undo is not connected: W008."""
     paid = checkout_paid.connected(sender=Order)
-    messages: list[CheckMessage] = []
     for name in sorted(checkout_reversed.connected(sender=Order)):
         undone = checkout_reversed.undoing(name, paid).names
         if len(paid) > 1 and not undone:
-            messages.append(
-                Error(
-                    f"The receiver {name} of checkout_reversed does not say which of the {len(paid)} receivers of "
-                    "checkout_paid it undoes: it would revoke goods that were never granted.",
-                    hint=f"Connect it with undoes=…, one or several of: {', '.join(sorted(paid))}.",
-                    id="checkout_integration.E013",
-                )
+            yield Error(
+                f"The receiver {name} of checkout_reversed does not say which of the {len(paid)} receivers of "
+                "checkout_paid it undoes: it would revoke goods that were never granted.",
+                hint=f"Connect it with undoes=…, one or several of: {', '.join(sorted(paid))}.",
+                id="checkout_integration.E013",
             )
-        messages += [
-            Warning(
+        for missing in sorted(undone - {*paid, GAME_SERVER}):
+            yield Warning(
                 f"The receiver {name} of checkout_reversed undoes {missing!r}, which is not connected to checkout_paid.",
                 hint=f"Connected are: {', '.join(sorted(paid)) or 'none'}. A receiver that was renamed keeps its old name "
                 "with dispatch_uid.",
                 id="checkout_integration.W008",
             )
-            for missing in sorted(undone - {*paid, GAME_SERVER})
-        ]
-    return messages
 
 
-@on_database
-def check_remembered(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_remembered(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn of receivers that may have been renamed: W020. Report two that are one: E020."""
-    remembered = read_receivers().rows
-    messages: list[CheckMessage] = []
+    remembered, connected = read_receivers().rows, connected_here()
     for signal in (checkout_paid.name, checkout_reversed.name):
-        here = [each for each in connected_here() if each.signal == signal]
+        here = [each for each in connected if each.signal == signal]
         rows = [row for row in remembered if row.signal == signal]
         found = {row.pk for each in here for row in rows_of(rows, signal, each.names)}
         missing = sorted(row.name for row in rows if row.pk not in found and row.retired_at is None)
         new = sorted(each.name for each in here if not rows_of(rows, signal, each.names))
         if missing and new:
-            messages.append(
-                Warning(
-                    f"Receivers of {signal} are not connected any more: {', '.join(missing)}. Others are new: "
-                    f"{', '.join(new)}. If one was renamed, an event runs both while processes of both releases work.",
-                    hint="Connect a renamed receiver with formerly=<its old name>. One that was removed: once no process has "
-                    "it, run manage.py checkout_replay --receiver <name> --retire.",
-                    id="checkout_integration.W020",
-                )
+            yield Warning(
+                f"Receivers of {signal} are not connected any more: {', '.join(missing)}. Others are new: "
+                f"{', '.join(new)}. If one was renamed, an event runs both while processes of both releases work.",
+                hint="Connect a renamed receiver with formerly=<its old name>. One that was removed: once no process has "
+                "it, run manage.py checkout_replay --receiver <name> --retire.",
+                id="checkout_integration.W020",
             )
-    messages += [
-        Error(
-            f"Two receivers of {row.signal} are remembered as one: {', '.join(names)}.",
-            hint="A receiver that says formerly=<a name> is the receiver of that name: connect one of them only, or give the "
-            "other one a dispatch_uid that was never used.",
-            id="checkout_integration.E020",
-        )
-        for row in remembered
-        if len(
-            names := [
-                each.name
-                for each in connected_here()
-                if each.signal == row.signal and rows_of([row], row.signal, each.names)
-            ]
-        )
-        > 1
-    ]
-    return messages
+    for row in remembered:
+        of_signal = [each for each in connected if each.signal == row.signal]
+        names = [each.name for each in of_signal if rows_of([row], row.signal, each.names)]
+        if len(names) > 1:
+            yield Error(
+                f"Two receivers of {row.signal} are remembered as one: {', '.join(names)}.",
+                hint="A receiver that says formerly=<a name> is the receiver of that name: connect one of them only, or give "
+                "the other one a dispatch_uid that was never used.",
+                id="checkout_integration.E020",
+            )
 
 
-def check_one_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_one_database(**kwargs: Any) -> Iterator[CheckMessage]:
     """Report that accounts or content types are in another database than this app, whose rows point to them: E016."""
     ours = state_database()
-    return [
-        Error(
-            f"The tables of checkout_integration are in the database {ours!r}, and {model._meta.label} is in {theirs!r}: "
-            "checkouts of accounts could not be stored, because no foreign key leads from one database to another.",
-            hint=f"Let DATABASE_ROUTERS put checkout_integration into the database of {model._meta.label}.",
-            id="checkout_integration.E016",
-        )
-        for model in (get_user_model(), ContentType)
-        if (theirs := router.db_for_write(model)) != ours
-    ]
+    for model in (get_user_model(), ContentType):
+        if (theirs := router.db_for_write(model)) != ours:
+            yield Error(
+                f"The tables of checkout_integration are in the database {ours!r}, and {model._meta.label} is in {theirs!r}: "
+                "checkouts of accounts could not be stored, because no foreign key leads from one database to another.",
+                hint=f"Let DATABASE_ROUTERS put checkout_integration into the database of {model._meta.label}.",
+                id="checkout_integration.E016",
+            )
 
 
-def check_database(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered()
+def check_database(**kwargs: Any) -> Iterator[CheckMessage]:
     """Warn of SQLite without IMMEDIATE transactions: W002. Warn of MySQL or MariaDB with snapshots: W007."""
     alias = state_database()
     connection = connections[alias]
-    if keeps_old_snapshots(connection):
-        return [
-            Warning(
-                f"Transactions of the database {alias!r} read rows as they were when they began: two orders, "
-                "recorded inside transactions of your own (ATOMIC_REQUESTS), can both be taken as paying the same checkout.",
-                hint=f'Leave isolation_level out of DATABASES[{alias!r}]["OPTIONS"], or set it to "read committed".',
-                id="checkout_integration.W007",
-            )
-        ]
     options = connection.settings_dict.get("OPTIONS", {})
-    if connection.vendor != "sqlite" or options.get("transaction_mode") == "IMMEDIATE":
-        return []
-    return [
-        Warning(
+    if keeps_old_snapshots(connection):
+        yield Warning(
+            f"Transactions of the database {alias!r} read rows as they were when they began: two orders, "
+            "recorded inside transactions of your own (ATOMIC_REQUESTS), can both be taken as paying the same checkout.",
+            hint=f'Leave isolation_level out of DATABASES[{alias!r}]["OPTIONS"], or set it to "read committed".',
+            id="checkout_integration.W007",
+        )
+    elif connection.vendor == "sqlite" and options.get("transaction_mode") != "IMMEDIATE":
+        yield Warning(
             f"The SQLite database {alias!r} does not use transaction_mode IMMEDIATE: concurrent notifications fail with "
             '"database is locked".',
             hint=f'Set DATABASES[{alias!r}]["OPTIONS"] = {{"transaction_mode": "IMMEDIATE", '
             '"init_command": "PRAGMA journal_mode=WAL;"}.',
             id="checkout_integration.W002",
         )
-    ]
 
 
-def check_connections(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered(deploy=True)
+def check_connections(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --deploy``: warn if each request opens a database connection of its own: W009."""
     alias = state_database()
     options = connections[alias].settings_dict
     pooled = bool(options.get("OPTIONS", {}).get("pool"))
-    if connections[alias].vendor == "sqlite" or pooled or options.get("CONN_MAX_AGE") != 0:
-        return []
-    return [
-        Warning(
+    if connections[alias].vendor != "sqlite" and not pooled and options.get("CONN_MAX_AGE") == 0:
+        yield Warning(
             f"CONN_MAX_AGE of DATABASES[{alias!r}] is 0: each notification opens a database connection of its own, which "
             "takes longer than to accept it.",
             hint=f'Set DATABASES[{alias!r}]["CONN_MAX_AGE"] = 60 and ["CONN_HEALTH_CHECKS"] = True; or silence this check '
             "where a pooler beside the web processes keeps connections.",
             id="checkout_integration.W009",
         )
-    ]
 
 
-def check_prepared(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered(deploy=True)
+def check_prepared(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --deploy``: say that PostgreSQL plans each statement anew, on connections that stay open: I001."""
     alias = state_database()
     options = connections[alias].settings_dict
@@ -336,83 +303,71 @@ def check_prepared(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> li
     # Said for a pooler in transaction mode, which may not know the statements of another connection.
     shared = options.get("DISABLE_SERVER_SIDE_CURSORS")
     if connections[alias].vendor != "postgresql" or find_spec("psycopg") is None or not stays_open or shared:
-        return []
+        return
     if prepared.get("server_side_binding") and prepared.get("prepare_threshold") is not None:
-        return []
-    return [
-        Info(
-            f"The database {alias!r} plans the statements of each payment anew.",
-            hint=f'Set DATABASES[{alias!r}]["OPTIONS"] = {{"server_side_binding": True, "prepare_threshold": 5}}, which'
-            " takes two fifths off the database's time for a payment; or silence this check behind a pooler without prepared "
-            "statements.",
-            id="checkout_integration.I001",
-        )
-    ]
+        return
+    yield Info(
+        f"The database {alias!r} plans the statements of each payment anew.",
+        hint=f'Set DATABASES[{alias!r}]["OPTIONS"] = {{"server_side_binding": True, "prepare_threshold": 5}}, which'
+        " takes two fifths off the database's time for a payment; or silence this check behind a pooler without prepared "
+        "statements.",
+        id="checkout_integration.I001",
+    )
 
 
-@on_database
-def check_backlog(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_backlog(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn if no process applies notifications and runs receivers: W010."""
     seconds = queue_state().oldest_seconds
-    if seconds <= LONGEST_LEFT:
-        return []
-    runner = conf.app_settings().runner
-    return [
-        Warning(
+    if seconds > LONGEST_LEFT:
+        yield Warning(
             f"Something has been due for {seconds / 60:.0f} minutes, and no process does it: payments are not applied, or "
             "receivers do not run.",
-            hint=f"In {SETTING}, {_in_english(WHO_WORKS[runner])}",
+            hint=f"In {SETTING}, {_in_english(WHO_WORKS[conf.app_settings().runner])}",
             id="checkout_integration.W010",
         )
-    ]
 
 
-@on_database
-def check_removed_projects(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_removed_projects(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn of aliases that PROJECTS lacks, and of which something waits: W016."""
-    removed = waiting_of_removed()
-    return [
-        Warning(
-            f"The database has {count} notifications and incidents that wait for a project {alias!r}, which "
-            f'{SETTING}["PROJECTS"] does not have: nobody applies them.',
-            hint="Put the alias back until none waits. A project that was renamed keeps its old alias beside the new one.",
-            id="checkout_integration.W016",
-        )
-        for alias, count in removed.items()
-        if count
-    ]
+    for alias, count in waiting_of_removed().items():
+        if count:
+            yield Warning(
+                f"The database has {count} notifications and incidents that wait for a project {alias!r}, which "
+                f'{SETTING}["PROJECTS"] does not have: nobody applies them.',
+                hint="Put the alias back until none waits. A project that was renamed keeps its old alias beside the new "
+                "one.",
+                id="checkout_integration.W016",
+            )
 
 
-@on_database
-def check_sync(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_sync(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn if no process reads the transaction list: W011."""
     unsynced = unsynced_for()
     if unsynced <= LONGEST_UNSYNCED:
-        return []
-    runner = conf.app_settings().runner
-    return [
-        Warning(
-            f"The transaction list was not read to its end for {unsynced.total_seconds() / 3600:.0f} hours: a payment whose "
-            "notification was lost is not found.",
-            hint=f"In {SETTING}, {_in_english(WHO_SYNCS[runner])} The admin's sync runs show passes that failed.",
-            id="checkout_integration.W011",
-        )
-    ]
+        return
+    yield Warning(
+        f"The transaction list was not read to its end for {unsynced.total_seconds() / 3600:.0f} hours: a payment whose "
+        "notification was lost is not found.",
+        hint=f"In {SETTING}, {_in_english(WHO_SYNCS[conf.app_settings().runner])} The admin's sync runs show passes that "
+        "failed.",
+        id="checkout_integration.W011",
+    )
 
 
-@on_database
-def check_attempt_times(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_attempt_times(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn if the times of attempts are not those that RETRY_INTERVAL is for: W024."""
-    projects = [each.alias for each in conf.app_settings().projects.values() if contradicting(each)[0]]
-    return [
-        Warning(
-            f"Delivery attempts of one notification of the project {alias!r} have the same created_at, so the service does "
-            "not rewrite it, or it counts them from 1. A notification counts as older than it is.",
-            hint=f'Set RETRY_INTERVAL of {SETTING}["PROJECTS"][{alias!r}] to 0.',
-            id="checkout_integration.W024",
-        )
-        for alias in projects
-    ]
+    for alias, project in conf.app_settings().projects.items():
+        if contradicting(project)[0]:
+            yield Warning(
+                f"Delivery attempts of one notification of the project {alias!r} have the same created_at, so the service "
+                "does not rewrite it, or it counts them from 1. A notification counts as older than it is.",
+                hint=f'Set RETRY_INTERVAL of {SETTING}["PROJECTS"][{alias!r}] to 0.',
+                id="checkout_integration.W024",
+            )
 
 
 def _in_english(text: StrOrPromise) -> str:
@@ -421,72 +376,59 @@ def _in_english(text: StrOrPromise) -> str:
         return str(text)
 
 
-@on_database
-def check_history(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.database)
+def check_history(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --database``: warn if the database would let the history of orders be changed: W015."""
-    missing = missing_triggers()
-    return [
-        Warning(
+    for name in missing_triggers():
+        yield Warning(
             f"The database does not keep the history of orders from being changed by SQL: the trigger {name} is missing.",
             hint="With an account that may create triggers: manage.py migrate checkout_integration 0001, then manage.py "
             "migrate checkout_integration.",
             id="checkout_integration.W015",
         )
-        for name in missing
-    ]
 
 
-@on_settings
-def check_deployment(**kwargs: Any) -> list[CheckMessage]:
+@registered(Tags.security, deploy=True, uses_settings=True)
+def check_deployment(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --deploy``: report secrets that cannot be used (E005, E015, E022) or are the sandbox's (E010).
 
     Warn of settings for development, W003 to W005, and of a secret with a line end, W017.
     """
     app = conf.app_settings()
-    found = [*conf.health_token_problems(app)]
-    found += [each for project in app.projects.values() for each in conf.ownership_token_problems(project)]
-    messages: list[CheckMessage] = [Error(each.message, hint=each.hint, id=each.id) for each in found]
+    yield from _errors(conf.health_token_problems(app))
     for project in app.projects.values():
         place = f'{SETTING}["PROJECTS"][{project.alias!r}]'
-        messages.extend(_check_secrets(project, place))
+        yield from _errors(conf.ownership_token_problems(project))
+        yield from _check_secrets(project, place)
         if project.accept_test_payments:
-            messages.append(
-                Warning(
-                    f"ACCEPT_TEST_PAYMENTS of {place} is on: its checkouts take test payments, and no real ones.",
-                    hint="Set ACCEPT_TEST_PAYMENTS to False, or to DEBUG.",
-                    id="checkout_integration.W003",
+            yield Warning(
+                f"ACCEPT_TEST_PAYMENTS of {place} is on: its checkouts take test payments, and no real ones.",
+                hint="Set ACCEPT_TEST_PAYMENTS to False, or to DEBUG.",
+                id="checkout_integration.W003",
+            )
+        for name in ("ALLOW_HTTP_LOOPBACK", "ALLOW_HTTP_HOSTS"):
+            if getattr(project, name.lower()):
+                yield Warning(
+                    f"{name} of {place} allows http:// addresses.",
+                    hint=f"Leave {name} out, or set it in development only.",
+                    id="checkout_integration.W004",
                 )
-            )
-        messages += [
-            Warning(
-                f"{name} of {place} allows http:// addresses.",
-                hint=f"Leave {name} out, or set it in development only.",
-                id="checkout_integration.W004",
-            )
-            for name in ("ALLOW_HTTP_LOOPBACK", "ALLOW_HTTP_HOSTS")
-            if getattr(project, name.lower())
-        ]
     if app.runner == "request":
-        messages.append(
-            Warning(
-                f'RUNNER of {SETTING} is "request": web processes apply notifications and run receivers, and what '
-                "failed is tried again only with the next notification.",
-                hint='Set RUNNER to "celery" or "worker".',
-                id="checkout_integration.W005",
-            )
+        yield Warning(
+            f'RUNNER of {SETTING} is "request": web processes apply notifications and run receivers, and what '
+            "failed is tried again only with the next notification.",
+            hint='Set RUNNER to "celery" or "worker".',
+            id="checkout_integration.W005",
         )
-    return messages
 
 
-def check_redirects(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+@registered(deploy=True)
+def check_redirects(**kwargs: Any) -> Iterator[CheckMessage]:
     """With ``check --deploy``: warn of settings that may answer a notification with a redirect, which loses it: W019."""
-    found = []
+    hints = {}
     if settings.PREPEND_WWW and _has_middleware("CommonMiddleware"):
-        found.append(
-            (
-                "PREPEND_WWW",
-                "Give the service the address with www., or let your web server redirect people only.",
-            )
+        hints["PREPEND_WWW"] = (
+            "Give the service the address with www., or let your web server redirect people only."
         )
     path = _path_of_webhook()
     if (
@@ -495,17 +437,16 @@ def check_redirects(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> l
         and _has_middleware("SecurityMiddleware")
         and not any(re.search(each, path) for each in settings.SECURE_REDIRECT_EXEMPT)
     ):
-        hint = "Behind a proxy that terminates TLS, set SECURE_PROXY_SSL_HEADER; without one, silence this check."
-        found.append(("SECURE_SSL_REDIRECT", hint))
-    return [
-        Warning(
+        hints["SECURE_SSL_REDIRECT"] = (
+            "Behind a proxy that terminates TLS, set SECURE_PROXY_SSL_HEADER; without one, silence this check."
+        )
+    for name, hint in hints.items():
+        yield Warning(
             f"{name} may answer the service's notifications with a redirect, which the service does not follow: payments "
             "would not arrive.",
             hint=hint,
             id="checkout_integration.W019",
         )
-        for name, hint in found
-    ]
 
 
 def _path_of_webhook() -> str:
@@ -521,7 +462,7 @@ def _has_middleware(name: str) -> bool:
 
 def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
     found = list(conf.secret_problems(project))
-    yield from (Error(problem.message, hint=problem.hint, id=problem.id) for problem in found)
+    yield from _errors(found)
     if not found and project.secrets_with_line_end:
         yield Warning(
             f"A callable of SECRET_KEY or PREVIOUS_SECRET_KEYS of {place} returns a key with a line end, which is left out.",
@@ -534,26 +475,3 @@ def _check_secrets(project: conf.Project, place: str) -> Iterator[CheckMessage]:
             hint="Set SECRET_KEY to the project's own Secret key.",
             id="checkout_integration.E010",
         )
-
-
-def register_checks() -> None:
-    """Register all checks of the app."""
-    register(check_settings)
-    register(check_default_project)
-    register(check_celery)
-    register(check_one_database)
-    register(check_receivers)
-    register(check_abandoned)
-    register(check_alerts)
-    register(check_undoing)
-    register(check_database)
-    register(check_connections, deploy=True)
-    register(check_prepared, deploy=True)
-    register(check_backlog, Tags.database)
-    register(check_removed_projects, Tags.database)
-    register(check_sync, Tags.database)
-    register(check_history, Tags.database)
-    register(check_remembered, Tags.database)
-    register(check_attempt_times, Tags.database)
-    register(check_deployment, Tags.security, deploy=True)
-    register(check_redirects, deploy=True)

@@ -42,37 +42,31 @@ def _text(pattern: str, hint: str) -> Rule:
     return Rule(is_valid=lambda value: isinstance(value, str) and bool(form.fullmatch(value)), hint=hint)
 
 
-def _are_encodings(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and bool(value) and all(each in tuple(Encoding) for each in value)
+def _list_of(is_right: Callable[[object], bool], hint: str, *, least: int = 0) -> Rule:
+    return Rule(
+        is_valid=lambda value: (
+            isinstance(value, (list, tuple)) and len(value) >= least and all(map(is_right, value))
+        ),
+        hint=hint,
+    )
 
 
-def _are_codes(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(each, str) and each for each in value)
-
-
-def _is_time_limit(value: object, most: float = HOUR) -> bool:
+def _is_duration(value: object, most: int) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value <= most
 
 
-def _is_budget(value: object) -> bool:
-    return _is_time_limit(value, most=60)
+def _seconds(most: int) -> Rule:
+    hint = f"a number of seconds, more than 0 and at most {most}"
+    return Rule(is_valid=lambda value: _is_duration(value, most), hint=hint)
 
 
-def _is_deadline(value: object) -> bool:
-    return _is_time_limit(value, most=24 * HOUR)
-
-
-def _is_request_budget(value: object) -> bool:
-    return value is not True and value is not False and (value == 0 or _is_budget(value))
+def _nothing_or_up_to(most: int, hint: str) -> Rule:
+    return Rule(
+        is_valid=lambda value: value is not False and (value == 0 or _is_duration(value, most)), hint=hint
+    )
 
 
 _HOST: Final = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", re.ASCII)
-
-
-def _are_hosts(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(
-        isinstance(each, str) and _HOST.fullmatch(each) for each in value
-    )
 
 
 PRUNABLE: Final = ("notification_bodies", "validation_decisions", "outbox_messages", "sync_runs")
@@ -113,14 +107,12 @@ def _is_page(value: object) -> bool:
 
 
 _ON_OR_OFF: Final = Rule(is_valid=lambda value: isinstance(value, bool), hint="True or False (not to text)")
-_SECONDS: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
+_MARGIN: Final = _whole(0, WEEK, f"a whole number of seconds from 0 to {WEEK}")
 _PARAMETER: Final = _text(r"[\w.\[\]-]{1,64}", "the name of a query parameter: letters, digits, _ . - [ ]")
 
 RULES: Final[Mapping[str, Rule]] = {
-    "RECEIVER_DEADLINE": Rule(
-        is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"
-    ),
-    "RECEIVER_LIMIT": Rule(is_valid=_is_deadline, hint="a number of seconds, more than 0 and at most 86400"),
+    "RECEIVER_DEADLINE": _seconds(24 * HOUR),
+    "RECEIVER_LIMIT": _seconds(24 * HOUR),
     "RETENTION": Rule(
         is_valid=_is_retention,
         hint=f"a dict of whole days from {FEWEST_DAYS} to {MOST_DAYS}, with one or more of: "
@@ -128,37 +120,38 @@ RULES: Final[Mapping[str, Rule]] = {
     ),
     "GOODS": _one_of("receivers", "pull"),
     "RUNNER": _one_of("request", "celery", "worker"),
-    "REQUEST_BUDGET": Rule(is_valid=_is_request_budget, hint="a number of seconds from 0 to 60"),
+    "REQUEST_BUDGET": _nothing_or_up_to(60, "a number of seconds from 0 to 60"),
     "LOG_EXCEPTION_MESSAGES": _ON_OR_OFF,
     "UNBOUND_ORDERS": _one_of("review", "accept"),
     "LIST_ARRAY_STYLE": _one_of("brackets", "plain"),
-    "SIGNATURE_ENCODINGS": Rule(
-        is_valid=_are_encodings,
-        hint=f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}",
+    "SIGNATURE_ENCODINGS": _list_of(
+        tuple(Encoding).__contains__,
+        f"a list with one or more of: {', '.join(map(repr, map(str, Encoding)))}",
+        least=1,
     ),
-    "CREDENTIAL_CODES": Rule(is_valid=_are_codes, hint='a list of codes, such as ["fm000048"]'),
+    "CREDENTIAL_CODES": _list_of(
+        lambda each: isinstance(each, str) and each != "", 'a list of codes, such as ["fm000048"]'
+    ),
     "LIST_INVOICE_ID": _one_of("reference", ""),
     "VALIDATE_REFUSE_STATUS": _whole(400, 499, "a whole number from 400 to 499"),
-    "VALIDATE_BUDGET": Rule(is_valid=_is_budget, hint="a number of seconds, more than 0 and at most 60"),
+    "VALIDATE_BUDGET": _seconds(60),
     "VALIDATE_WHEN_LATE": _one_of("refuse", "approve"),
     "LIST_PAGE_SIZE": _whole(2, 1000, "a whole number from 2 to 1000 (chained paging needs two rows a page)"),
-    "RETRY_INTERVAL": _SECONDS,
-    "LIST_MARGIN": _SECONDS,
-    "HISTORIC_MARGIN": _SECONDS,
-    "DOUBLE_CLICK_SECONDS": _SECONDS,
-    "ABANDONED_AFTER": Rule(
-        is_valid=lambda value: value is not False and (value == 0 or _is_time_limit(value, most=MOST_HOURS)),
-        hint=f"a number of hours from 0 (never) to {MOST_HOURS}",
-    ),
-    "TIMEOUT": Rule(is_valid=_is_time_limit, hint=f"a number of seconds, more than 0 and at most {HOUR}"),
+    "RETRY_INTERVAL": _MARGIN,
+    "LIST_MARGIN": _MARGIN,
+    "HISTORIC_MARGIN": _MARGIN,
+    "DOUBLE_CLICK_SECONDS": _MARGIN,
+    "ABANDONED_AFTER": _nothing_or_up_to(MOST_HOURS, f"a number of hours from 0 (never) to {MOST_HOURS}"),
+    "TIMEOUT": _seconds(HOUR),
     "ACCEPT_TEST_PAYMENTS": _ON_OR_OFF,
     "DYNAMIC_URLS": Rule(
         is_valid=lambda value: isinstance(value, bool) or value == TOKENS_ONLY,
         hint=f'True, False or "{TOKENS_ONLY}"',
     ),
     "ALLOW_HTTP_LOOPBACK": _ON_OR_OFF,
-    "ALLOW_HTTP_HOSTS": Rule(
-        is_valid=_are_hosts, hint='a list of names of hosts in small letters, such as ["sandbox"]'
+    "ALLOW_HTTP_HOSTS": _list_of(
+        lambda each: isinstance(each, str) and bool(_HOST.fullmatch(each)),
+        'a list of names of hosts in small letters, such as ["sandbox"]',
     ),
     "LIST_END_PARAMETER": _PARAMETER,
     "CLIENT_CLASS": _text(r"[A-Za-z_$][\w$.]*", "the name of a JavaScript class"),

@@ -11,9 +11,10 @@ from typing import Any, Final, TypeAlias, TypeVar
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.urls import reverse
 
 from checkout_integration import dispatch
-from checkout_integration.conf import app_settings
+from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
     TRANSIENT_DATABASE_ERRORS,
     Unavailable,
@@ -67,6 +68,13 @@ class DatabaseCommand(PlainCommand):
             for step in steps:
                 self.stdout.write(f"{step['name']}: {step['detail']}")
         return ok
+
+    def print_step(self, step: Step, *, as_json: bool) -> None:
+        """Print the only step of a command: what was done, or one JSON document."""
+        if as_json:
+            self.print_steps([step], as_json=True)
+        else:
+            self.stdout.write(step["detail"])
 
     def counted(self, rows: Sequence[Counted], unit: str) -> Iterator[Counted]:
         """Yield the rows one by one; on a terminal, a line on stderr shows how many are done."""
@@ -147,6 +155,13 @@ class StaffCommand(DatabaseCommand):
         if account is None:
             raise CommandError(f"There is no account {name!r}.", returncode=2)
         return account
+
+
+def webhook_path(project: Project) -> str:
+    """Return the path of a project's webhook."""
+    if project.alias == "default":
+        return reverse("checkout_integration:webhook")
+    return reverse("checkout_integration:webhook-project", args=[project.alias])
 
 
 def step_of(name: str, began: float, detail: str, *, ok: bool = True, **more: object) -> Step:

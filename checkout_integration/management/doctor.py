@@ -18,7 +18,7 @@ from django.core.checks import ERROR, WARNING, CheckMessage
 from django.core.checks.registry import registry
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch
 
 from checkout_integration import checks, flows
 from checkout_integration.conf import Project, app_settings
@@ -32,6 +32,7 @@ from checkout_integration.errors import (
 from checkout_integration.flows.database import database_now, state_database
 from checkout_integration.flows.monitoring import WHO_WORKS, Finding
 from checkout_integration.flows.outbox import connected_here, is_absent, read_receivers, rows_of
+from checkout_integration.management.database_command import webhook_path
 from checkout_integration.models import Notification
 from checkout_integration.policy.severity import Severity
 from checkout_integration.protocol import strict_json
@@ -202,7 +203,7 @@ def _webhook(shop: str, *, usable: bool) -> Iterator[Finding]:
     """Yield for each project whether its webhook acknowledges a signed testing case, at the address the service has."""
     for project in app_settings().projects.values():
         try:
-            path = _path(project)
+            path = webhook_path(project)
         except NoReverseMatch:
             mend = 'Put path("checkout/", include("checkout_integration.urls")) into the URLconf.'
             yield _wrong("webhook", "This shop has no address for notifications.", mend, project.alias)
@@ -213,12 +214,6 @@ def _webhook(shop: str, *, usable: bool) -> Iterator[Finding]:
             yield _wrong("webhook", text, mend, project.alias, Severity.UNKNOWN)
         elif usable:
             yield _tried(project, shop.rstrip("/") + path)
-
-
-def _path(project: Project) -> str:
-    if project.alias == "default":
-        return reverse("checkout_integration:webhook")
-    return reverse("checkout_integration:webhook-project", args=[project.alias])
 
 
 def _tried(project: Project, address: str) -> Finding:
@@ -242,7 +237,7 @@ def _tried(project: Project, address: str) -> Finding:
     status = response.status_code
     if status != 200 or response.content:
         what = f"the status {status}" if status != 200 else "200 with a text"
-        mend = next((mend for low, high, mend in MENDS if low <= status < high), UNREACHED)
+        mend = next((mend for statuses, mend in MENDS.items() if status in statuses), UNREACHED)
         if 300 <= status < 400:
             what += f", to {response.headers.get('Location', 'no address')}"
         return _wrong("webhook", f"{address} answers a testing case with {what}.", mend, project.alias)
@@ -280,35 +275,26 @@ def _wrong(
 UNREACHED: Final = (
     "Start the web server, and let the address lead to it, with a certificate that clients trust."
 )
-MENDS: Final[Sequence[tuple[int, int, str]]] = (
-    (200, 300, "Something else answers at this address: let it lead to this shop, unchanged."),
-    (
-        300,
-        400,
-        "The service does not follow redirects: give it the address that answers, with https and the last slash.",
-    ),
-    (
-        401,
-        402,
-        "A proxy drops the header Authorization or changes the body, or the web process has another SECRET_KEY.",
-    ),
-    (403, 404, "A firewall, a middleware or a login stands before the webhook: let its path pass."),
-    (
-        404,
-        405,
-        "Include checkout_integration.urls at this path; restart the web process, which may lack the project's alias.",
-    ),
-    (
-        400,
-        500,
-        "ALLOWED_HOSTS lacks the host, or something before the shop refuses or changes it: let the path pass.",
-    ),
-    (
-        500,
-        600,
-        "Look at the log of the web process: its database does not respond, or the proxy does not reach it.",
-    ),
-)
+MENDS: Final[Mapping[range, str]] = {
+    range(200, 300): "Something else answers at this address: let it lead to this shop, unchanged.",
+    range(
+        300, 400
+    ): "The service does not follow redirects: give it the address that answers, with https and the last slash.",
+    range(
+        401, 402
+    ): "A proxy drops the header Authorization or changes the body, or the web process has another SECRET_KEY.",
+    range(403, 404): "A firewall, a middleware or a login stands before the webhook: let its path pass.",
+    range(
+        404, 405
+    ): "Include checkout_integration.urls at this path; restart the web process, which may lack the project's "
+    "alias.",
+    range(
+        400, 500
+    ): "ALLOWED_HOSTS lacks the host, or something before the shop refuses or changes it: let the path pass.",
+    range(
+        500, 600
+    ): "Look at the log of the web process: its database does not respond, or the proxy does not reach it.",
+}
 """Mends by ranges of statuses; the first that fits."""
 
 

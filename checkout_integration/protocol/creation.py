@@ -8,7 +8,7 @@ would refuse, all problems at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from typing import Any
 
@@ -103,22 +103,7 @@ def build_token_document(request: TokenRequest) -> dict[str, Any]:
 
 def build_order_document(request: OrderRequest) -> dict[str, Any]:
     """Return the JSON object for order creation. Raises CreationError with every problem found."""
-    document = _present(
-        project=request.project,
-        type=request.type,
-        token=request.token,
-        amount=request.amount,
-        currency=request.currency,
-        account=request.account,
-        description=request.description,
-        metadata=request.metadata or None,
-        url_success=request.url_success,
-        url_fail=request.url_fail,
-        products=request.products or None,
-        user=_order_user(request.user),
-        order=request.order,
-        platform_id=request.platform_id,
-    )
+    document = _present(**_members(request) | {"user": _order_user(request.user)})
     check_order(document)
     if request.user is not None and request.user.metadata:
         raise CreationError([("user.metadata", "is taken by tokens only; leave it out, or make a token")])
@@ -127,19 +112,8 @@ def build_order_document(request: OrderRequest) -> dict[str, Any]:
 
 def _settings(request: TokenRequest) -> dict[str, Any]:
     return_url = _present(success=request.return_url_success, fail=request.return_url_fail)
-    return _present(
-        project_id=request.project_id,
-        type=request.type,
-        currency=request.currency,
-        amount=request.amount,
-        description=request.description,
-        products_ids=request.products_ids or None,
-        platform_id=request.platform_id,
-        is_buy_for_virtual_currency=request.is_buy_for_virtual_currency,
-        button_caption=request.button_caption,
-        metadata=request.metadata or None,
-        return_url=return_url or None,
-    )
+    members = _members(request, "user", "return_url_success", "return_url_fail")
+    return _present(**members, return_url=return_url or None)
 
 
 def _token_user(user: Customer | None) -> dict[str, Any] | None:
@@ -162,29 +136,24 @@ def _order_user(user: Customer | None) -> dict[str, Any] | None:
     """Build the user of an order request, which is flat (EP2-13)."""
     if user is None:
         return None
-    return _present(
-        external_id=user.external_id,
-        name=user.name,
-        email=user.email,
-        email_verified=user.email_verified,
-        phone=user.phone,
-        phone_verified=user.phone_verified,
-        ip=user.ip,
-        locale=user.locale,
-        address=_address(user.address),
-    )
+    return _present(**_members(user, "metadata") | {"address": _address(user.address)})
 
 
 def _address(address: CustomerAddress | None) -> dict[str, Any] | None:
-    if address is None:
-        return None
-    return _present(
-        country=address.country, city=address.city, postal_code=address.postal_code, state=address.state
-    )
+    return None if address is None else _present(**_members(address))
 
 
 def _valued(value: str | None, verified: bool | None = None) -> dict[str, Any] | None:
     return _present(value=value, verified=verified) or None
+
+
+def _members(request: Any, *left_out: str) -> dict[str, Any]:
+    """Return the fields that are named as they are sent; an empty list or mapping is none."""
+    values = {each.name: getattr(request, each.name) for each in fields(request) if each.name not in left_out}
+    return {
+        name: value or None if isinstance(value, (Mapping, Sequence)) else value
+        for name, value in values.items()
+    }
 
 
 def _present(**members: Any) -> dict[str, Any]:

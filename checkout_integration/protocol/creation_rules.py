@@ -133,7 +133,7 @@ def _check_places(check: Checks, field: str, amount: Decimal | None, currency: o
 
 
 def _check_token_user(check: Checks, user: Document) -> None:
-    """Build the user of a token request: an id, and each value in an object of its own (EP1-04 to EP1-10)."""
+    """Check the user of a token request: an id, and each value in an object of its own (EP1-04 to EP1-10)."""
     check.text("user.id", user.get("id"), required=True)
     value = {
         name: check.members(f"user.{name}", user.get(name))
@@ -152,7 +152,7 @@ def _check_token_user(check: Checks, user: Document) -> None:
 
 
 def _check_order_user(check: Checks, user: Document) -> None:
-    """Build the user of an order request, which is flat (EP2-13)."""
+    """Check the user of an order request, which is flat (EP2-13)."""
     for name in ("external_id", "name", "email", "phone"):
         check.text(f"user.{name}", user.get(name))
     for name in ("email_verified", "phone_verified"):

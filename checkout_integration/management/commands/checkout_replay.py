@@ -20,7 +20,6 @@ from checkout_integration.flows.outbox import (
     rows_named,
 )
 from checkout_integration.management.database_command import StaffCommand, require_project, step_of
-from checkout_integration.models.actor import Actor
 from checkout_integration.signals import SIGNALS
 
 
@@ -66,60 +65,49 @@ class Command(StaffCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Make runs due, hand over to whatever runs receivers, and print how many they are."""
         started = time.monotonic()
-        for name, act in (("retire", self._retire), ("pause", self._pause), ("resume", self._resume)):
-            if options[name]:
-                act(options, started)
-                return
-        chosen = _chosen(options)
+        acts = {"retire": self._retire, "pause": self._pause, "resume": self._resume}
+        act = next((name for name in acts if options[name]), "replay")
+        count, detail = acts.get(act, self._replay)(options)
+        self.print_step(step_of(act, started, detail, count=count), as_json=options["json"])
+
+    def _replay(self, options: dict[str, Any]) -> tuple[int, str]:
+        chosen, failed = _chosen(options), options["failed"]
         try:
             if options["dry_run"]:
-                count = _count(chosen, options)
+                count = failed_runs(chosen).count() if failed else count_undelivered(chosen)
             else:
-                count = _replay(chosen, self.acting(options), failed=options["failed"])
+                give = flows.outbox.retry_failed_runs if failed else flows.outbox.replay_events
+                count = give(chosen, staff=self.acting(options))
+                dispatch.dispatch_due()
         except UnknownReceiver as error:
             raise CommandError(str(error), returncode=2) from error
         would = "would be " if options["dry_run"] else ""
-        kind = "failed or waiting runs" if options["failed"] else "past events"
-        detail = f"{count} {kind} {would}given to {chosen.receiver}"
-        self._print("replay", detail, count, started, as_json=options["json"])
+        kind = "failed or waiting runs" if failed else "past events"
+        return count, f"{count} {kind} {would}given to {chosen.receiver}"
 
-    def _retire(self, options: dict[str, Any], started: float) -> None:
+    def _retire(self, options: dict[str, Any]) -> tuple[int, str]:
         name = _alone("retire", options)
         ended = flows.operations.retire_receiver(name, staff=self.acting(options))
         if ended is None:
             raise CommandError(_why_not_retired(name), returncode=2)
-        detail = f"{name} is retired; {ended} runs ended"
-        self._print("retire", detail, ended, started, as_json=options["json"])
+        return ended, f"{name} is retired; {ended} runs ended"
 
-    def _pause(self, options: dict[str, Any], started: float) -> None:
+    def _pause(self, options: dict[str, Any]) -> tuple[int, str]:
         name = _alone("pause", options)
         staff = self.acting(options)
         waiting = flows.operations.pause_receiver(name, staff=staff, reason=options["pause"])
         if waiting is None:
             raise CommandError(f"{name!r} cannot be paused: no process has had it.", returncode=2)
-        self._print(
-            "pause", f"{name} is paused; {waiting} runs wait", waiting, started, as_json=options["json"]
-        )
+        return waiting, f"{name} is paused; {waiting} runs wait"
 
-    def _resume(self, options: dict[str, Any], started: float) -> None:
+    def _resume(self, options: dict[str, Any]) -> tuple[int, str]:
         name = _alone("resume", options)
         due = flows.operations.resume_receiver(name, staff=self.acting(options))
         if due is None:
             raise CommandError(f"{name!r} is not paused.", returncode=2)
         dispatch.dispatch_due()
-        self._print(
-            "resume",
-            f"{name} is resumed; {due} runs are due. Every process knows it within a minute, and runs them then",
-            due,
-            started,
-            as_json=options["json"],
-        )
-
-    def _print(self, name: str, detail: str, count: int, started: float, *, as_json: bool) -> None:
-        if as_json:
-            self.print_steps([step_of(name, started, detail, count=count)], as_json=True)
-        else:
-            self.stdout.write(detail)
+        known = "Every process knows it within a minute, and runs them then"
+        return due, f"{name} is resumed; {due} runs are due. {known}"
 
 
 def _why_not_retired(name: str) -> str:
@@ -143,17 +131,6 @@ def _alone(option: str, options: dict[str, Any]) -> str:
         raise CommandError(f"--{option} goes with --receiver and --json only.", returncode=2)
     name: str = options["receiver"]
     return name
-
-
-def _count(chosen: ReplaySelection, options: dict[str, Any]) -> int:
-    return failed_runs(chosen).count() if options["failed"] else count_undelivered(chosen)
-
-
-def _replay(chosen: ReplaySelection, staff: Actor, *, failed: bool) -> int:
-    give = flows.outbox.retry_failed_runs if failed else flows.outbox.replay_events
-    count = give(chosen, staff=staff)
-    dispatch.dispatch_due()
-    return count
 
 
 def _chosen(options: dict[str, Any]) -> ReplaySelection:

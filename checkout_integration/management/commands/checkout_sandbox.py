@@ -9,10 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.core.management.base import CommandError, CommandParser, DjangoHelpFormatter
-from django.urls import reverse
 
 from checkout_integration.conf import Project, UnknownAlias, app_settings
-from checkout_integration.management.database_command import PlainCommand
+from checkout_integration.management.database_command import PlainCommand, webhook_path
 from checkout_integration.protocol.vocabulary import SANDBOX_SECRET_PREFIX
 
 
@@ -88,7 +87,7 @@ class Command(PlainCommand):
             SandboxProject(
                 project_id=each.project_id,
                 secret_key=each.secrets[0].reveal(),
-                webhook_url=_receiver(each, shop),
+                webhook_url=shop.rstrip("/") + webhook_path(each),
             )
             for each in others
         ]
@@ -122,15 +121,9 @@ def _from_settings(project: Project, shop: str) -> list[str]:
     given = {
         "--project-id": project.project_id,
         "--secret-key": project.secrets[0].reveal(),
-        "--webhook-url": _receiver(project, shop),
+        "--webhook-url": shop.rstrip("/") + webhook_path(project),
     }
     return [*_address(project), *(part for pair in given.items() for part in pair)]
-
-
-def _receiver(project: Project, shop: str) -> str:
-    if project.alias == "default":
-        return shop.rstrip("/") + reverse("checkout_integration:webhook")
-    return shop.rstrip("/") + reverse("checkout_integration:webhook-project", args=[project.alias])
 
 
 def _is_beside(other: Project, project: Project) -> bool:

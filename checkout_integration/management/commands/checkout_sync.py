@@ -18,7 +18,7 @@ from checkout_integration import dispatch, flows
 from checkout_integration.conf import app_settings, secret_problems
 from checkout_integration.display import amount_text
 from checkout_integration.flows.sync import LANES, DriftReport, LaneTaken
-from checkout_integration.management.database_command import DatabaseCommand
+from checkout_integration.management.database_command import DatabaseCommand, require_project
 from checkout_integration.management.options import moment
 from checkout_integration.management.progress import ProgressLine
 from checkout_integration.models import SyncRun
@@ -82,9 +82,8 @@ class Command(DatabaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Sync each project, hand over to the receivers, and print what each pass found."""
         projects = options["project"] or list(app_settings().projects)
-        unknown = sorted(set(projects) - set(app_settings().projects))
-        if unknown:
-            raise CommandError(f"There is no project {unknown[0]!r} in the settings.", returncode=2)
+        for project in sorted(projects):
+            require_project(project)
         # A project with wrong settings does not prevent the sync of the others.
         refused = {project: problems for project in projects if (problems := _secret_problems(project))}
         reports, busy = list[DriftReport](), list[str]()

@@ -90,10 +90,8 @@ class Command(DatabaseCommand):
         with syncing(stopped) if options["sync"] and not options["once"] else nullcontext():
             total = work() if worker.slots == 1 else _in_threads(work, worker.slots)
         detail = f"{total.run} run, {total.failed} failed, {total.postponed} postponed"
-        if options["json"]:
-            self.print_steps([step_of("receivers", started, detail, ok=total.failed == 0)], as_json=True)
-        else:
-            self.stdout.write(detail)
+        step = step_of("receivers", started, detail, ok=total.failed == 0)
+        self.print_step(step, as_json=options["json"])
 
     def _work(self, worker: Worker, stopped: threading.Event, interval: float | None) -> DueSummary:
         """Do one slot's work: until it is stopped or, without an interval, until nothing is due."""

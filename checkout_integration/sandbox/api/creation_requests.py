@@ -23,7 +23,7 @@ from checkout_integration.sandbox.orders.purchase import (
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.store.database import Store
 from checkout_integration.sandbox.store.ledger import Ledger
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import Case, RefusedError, invalid
 from checkout_integration.sandbox.wire.fields import Fields
 from checkout_integration.sandbox.wire.http import LARGEST_BODY
 from checkout_integration.sandbox.wire.json_text import read_json, write_json
@@ -100,7 +100,7 @@ class CreationRequests:
         order = with_language(new_order(purchase, project, self._now()), language)
         if order.amount <= 0:
             # Units of virtual currency can be worth less than the smallest coin (ORD-22: positive).
-            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "amount: is worth nothing")
+            raise invalid("amount: is worth nothing")
         self.ledger.add(order)
         return order
 
@@ -113,7 +113,7 @@ class CreationRequests:
 
     def _project(self, purchase: Purchase, unknown_status: int, name: str) -> SandboxProject:
         if not purchase.project:
-            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", f"{name}: is required")
+            raise invalid(f"{name}: is required")
         project = self.projects.find(purchase.project)
         if project is None:
             raise RefusedError(unknown_status, Case.UNKNOWN_PROJECT, "project not found", f"{name}: unknown")
@@ -134,19 +134,16 @@ class CreationRequests:
 
     def _store_token(self, document: dict[str, Any]) -> str:
         token = secrets.token_urlsafe(96)
-        with self.store.transaction() as connection:
-            connection.execute(
-                "INSERT INTO tokens VALUES (?, ?, ?)",
-                (token, to_microseconds(self._now()), write_json(document)),
-            )
+        self.store.run(
+            "INSERT INTO tokens VALUES (?, ?, ?)", (token, to_microseconds(self._now()), write_json(document))
+        )
         return token
 
     def _token_purchase(self, token: str) -> Purchase:
-        with self.store.transaction() as connection:
-            row = connection.execute("SELECT * FROM tokens WHERE token = ?", (token,)).fetchone()
-        if row is None or self._now() > from_microseconds(row["created_at"]) + TOKEN_LIFETIME:
+        rows = self.store.run("SELECT * FROM tokens WHERE token = ?", (token,))
+        if not rows or self._now() > from_microseconds(rows[0]["created_at"]) + TOKEN_LIFETIME:
             raise RefusedError(400, Case.BAD_TOKEN, "invalid token", "token: unknown or expired")
-        return read_token_purchase(Fields(read_json(row["document"])), self.profile)
+        return read_token_purchase(Fields(read_json(rows[0]["document"])), self.profile)
 
     def _now(self) -> datetime:
         return self.profile.moment(self.clock.now())
@@ -160,8 +157,7 @@ def _check(purchase: Purchase, project: SandboxProject, prefix: str = "") -> Non
 
 def _refuse_problems(body: Fields, project: SandboxProject | None) -> None:
     if body.problems:
-        status = project.invalid_status if project else 400
-        raise RefusedError(status, Case.INVALID_DATA, "invalid request data", "; ".join(body.problems))
+        raise invalid("; ".join(body.problems), project.invalid_status if project else 400)
 
 
 def _check_standing(project: SandboxProject) -> None:

@@ -15,7 +15,7 @@ from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.store.order_search import Search, State
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import invalid
 from checkout_integration.sandbox.wire.moments import read_filter_moment
 
 LIMIT_MAX: Final = 1000  # EP3-10: as deployed services
@@ -69,14 +69,14 @@ class ListFilters:
     def _id(self, query: MultiDict[str, str]) -> str | None:
         order_id = query.get("id") or None
         if order_id and self.profile.id_is_uuid and not _UUID.fullmatch(order_id):
-            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "id: must be a UUID")
+            raise invalid("id: must be a UUID")
         return order_id
 
     def _states(self, query: MultiDict[str, str]) -> list[State] | None:
         """Return the status condition; as deployed, `refunded` finds the item of a refund, `processed` its order."""
         statuses = self._array(query, "status")
         if set(statuses or ()) - set(OrderStatus):
-            raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "status: unknown value")
+            raise invalid("status: unknown value")
         if statuses is None:
             return None
         found = _FIELD_STATES if self.profile.reversal_is_second_item else {}
@@ -90,9 +90,7 @@ class ListFilters:
         """Return start and end; a second `project_date_from` is an end too, as the specification writes it (EP3-08)."""
         starts = [_moment(text) for text in query.getlist("project_date_from")]
         if len(starts) > 2:
-            raise RefusedError(
-                400, Case.INVALID_DATA, "invalid request data", "project_date_from: given too often"
-            )
+            raise invalid("project_date_from: given too often")
         start, second = (*starts, None, None)[:2]
         return start, _moment(query.get("project_date_to")) or second
 
@@ -103,9 +101,7 @@ def _moment(text: str | None) -> datetime | None:
     try:
         return read_filter_moment(text)
     except ValueError:
-        raise RefusedError(
-            400, Case.INVALID_DATA, "invalid request data", "dates have the form YYYY-MM-DDThh:mm:ss"
-        ) from None
+        raise invalid("dates have the form YYYY-MM-DDThh:mm:ss") from None
 
 
 def whole_number(query: MultiDict[str, str], name: str, default: int, least: int, most: int) -> int:
@@ -115,7 +111,5 @@ def whole_number(query: MultiDict[str, str], name: str, default: int, least: int
         return default
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
     if not least <= number <= most:
-        raise RefusedError(
-            400, Case.INVALID_DATA, "invalid request data", f"{name}: must be {least} to {most}"
-        )
+        raise invalid(f"{name}: must be {least} to {most}")
     return number

@@ -10,11 +10,11 @@ from typing import Any
 from werkzeug.datastructures import MultiDict
 
 from checkout_integration.sandbox.api.list_filters import ListFilters
+from checkout_integration.sandbox.faults.list_faults import FaultyLedger
 from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.orders.documents import Context, Documents
 from checkout_integration.sandbox.profile import Profile
-from checkout_integration.sandbox.store.ledger import Searchable
 from checkout_integration.sandbox.wire.errors import RefusedError
 from checkout_integration.sandbox.wire.signing import same_secret
 
@@ -23,7 +23,7 @@ from checkout_integration.sandbox.wire.signing import same_secret
 class TransactionsList:
     """The transactions list."""
 
-    ledger: Searchable
+    ledger: FaultyLedger
     projects: Projects
     documents: Documents
     profile: Profile

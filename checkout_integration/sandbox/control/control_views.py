@@ -5,8 +5,8 @@ Refunds are made here: a merchant's staff make them at the service, and its API 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 from werkzeug.wrappers import Request, Response
@@ -44,23 +44,40 @@ _PROJECT_FIELDS: Final = (
 ).split()
 
 
+def _nothing(body: ControlRequest) -> dict[str, Any]:
+    return {}
+
+
+def _event(body: ControlRequest) -> dict[str, Any]:
+    name = body.choice("event", list(Event))
+    return {"event": Event(name) if name else None}
+
+
+ACTS: Final[Mapping[str, tuple[Sequence[str], Callable[[ControlRequest], dict[str, Any]]]]] = {
+    "pay": (PAYMENT_FIELDS, payment_details),
+    "decline": ([], _nothing),
+    "cancel": (
+        ["after_payment"],
+        lambda body: {"after_payment": body.boolean("after_payment") or False},
+    ),
+    "refund": (
+        ["amount", "reason"],
+        lambda body: {"amount": body.decimal("amount"), "reason": body.text("reason") or ""},
+    ),
+    "chargeback": ([], _nothing),
+    "expire": ([], _nothing),
+    "resend": (["event"], _event),
+    "renew": (["declined"], lambda body: {"declined": body.boolean("declined") or False}),
+}
+"""The acts of `Payments` on an order: the names in a request, and how they are read as arguments."""
+
+
 class ControlViews:
     """The control API; every response is JSON, every refusal an error object."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         """Serve `sandbox`."""
         self._sandbox = sandbox
-        payments = sandbox.payments
-        self._actions: dict[str, tuple[list[str], Callable[[str, ControlRequest], str | None]]] = {
-            "pay": (PAYMENT_FIELDS, lambda order_id, body: payments.pay(order_id, **payment_details(body))),
-            "decline": ([], lambda order_id, _: payments.decline(order_id)),
-            "cancel": (["after_payment"], self._cancel),
-            "refund": (["amount", "reason"], self._refund),
-            "chargeback": ([], lambda order_id, _: payments.chargeback(order_id)),
-            "expire": ([], lambda order_id, _: payments.expire(order_id)),
-            "resend": (["event"], self._resend),
-            "renew": (["declined"], self._renew),
-        }
 
     def orders(self, request: Request) -> Response:
         """Return the newest orders: {"count", "orders"}; `id` is how their ids begin."""
@@ -73,12 +90,14 @@ class ControlViews:
 
     def act(self, request: Request, order_id: str, action: str) -> Response:
         """Act on an order and return it, for `pay` with its `outcome`, for `renew` the new order."""
-        if action not in self._actions:
-            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(self._actions)}")
-        known, act = self._actions[action]
+        if action not in ACTS:
+            raise RefusedError(404, "sb000001", "no such action", f"one of {', '.join(ACTS)}")
+        known, read = ACTS[action]
         body = ControlRequest(request, *known)
         body.check()
-        result = act(order_id, body)
+        arguments = read(body)
+        body.check()
+        result = getattr(self._sandbox.payments, action)(order_id, **arguments)
         if action == "renew":
             return json_response(self._document_of(str(result)))
         document = self._document_of(order_id)
@@ -123,7 +142,7 @@ class ControlViews:
                 self._sandbox.faults.add(read_fault(read_control_body(request)))
         except ValueError as error:
             raise RefusedError(400, "sb000003", "not a fault", str(error)) from None
-        return json_response(_plain(self._sandbox.faults.document()))
+        return json_response(self._sandbox.faults.document())
 
     def fault_kinds(self, request: Request) -> Response:
         """Return what can be switched on: {"kinds"} with a text for each, and {"subjects"}, both by point."""
@@ -131,7 +150,7 @@ class ControlViews:
 
     def testing(self, request: Request) -> Response:
         """Return the testing cases, and their newest results, newest first: {"cases", "trials"}."""
-        trials = [trial.document() for trial in self._sandbox.testing.trials()]
+        trials = [asdict(trial) for trial in self._sandbox.testing.trials()]
         return json_response({"cases": list(TestingCase), "trials": trials})
 
     def run_testing_case(self, request: Request, case: str) -> Response:
@@ -141,7 +160,7 @@ class ControlViews:
         body = read_control_body(request)
         project = self._sandbox.projects.get(str(body.get("project_id") or ""))
         external_id = str(body.get("external_id") or _DEFAULT_TESTER)[:255]
-        return json_response(self._sandbox.testing.run(project, TestingCase(case), external_id).document())
+        return json_response(asdict(self._sandbox.testing.run(project, TestingCase(case), external_id)))
 
     def log(self, request: Request) -> Response:
         """Return the run log, oldest first: {"entries"}."""
@@ -161,26 +180,6 @@ class ControlViews:
             self._sandbox.turn_back(back)
         except ValueError as error:
             raise RefusedError(400, "sb000007", "the clock cannot be moved so far", str(error)) from None
-
-    def _cancel(self, order_id: str, body: ControlRequest) -> None:
-        after_payment = body.boolean("after_payment") or False
-        body.check()
-        self._sandbox.payments.cancel(order_id, after_payment=after_payment)
-
-    def _refund(self, order_id: str, body: ControlRequest) -> None:
-        amount, reason = body.decimal("amount"), body.text("reason")
-        body.check()
-        self._sandbox.payments.refund(order_id, amount=amount, reason=reason or "")
-
-    def _resend(self, order_id: str, body: ControlRequest) -> None:
-        name = body.choice("event", list(Event))
-        body.check()
-        self._sandbox.payments.resend(order_id, Event(name) if name else None)
-
-    def _renew(self, order_id: str, body: ControlRequest) -> str:
-        declined = body.boolean("declined") or False
-        body.check()
-        return self._sandbox.payments.renew(order_id, declined=declined)
 
     def _summary(self, order: Order) -> dict[str, Any]:
         notifications = self._sandbox.outbox.of_order(order.id)
@@ -226,7 +225,7 @@ def _actions_of(order: Order, *, notified: bool) -> list[str]:
 
 def _settings_of(project: SandboxProject) -> dict[str, Any]:
     """Return the settings of a project without its secret."""
-    return {name: _plain(getattr(project, name)) for name in _PROJECT_FIELDS}
+    return {name: getattr(project, name) for name in _PROJECT_FIELDS}
 
 
 def _changes(request: Request) -> dict[str, Any]:
@@ -235,14 +234,3 @@ def _changes(request: Request) -> dict[str, Any]:
     if any(name.startswith("unsafe_") for name in changes):
         raise ValueError("what is unsafe is allowed when the sandbox is started, not later")
     return changes
-
-
-def _plain(value: Any) -> Any:
-    """Return the value with floats as Decimals, which the JSON writer needs."""
-    if isinstance(value, float):
-        return Decimal(str(value))
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value

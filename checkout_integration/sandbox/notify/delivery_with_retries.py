@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -31,37 +31,26 @@ _DELAYING: Final = {FaultKind.REORDER, FaultKind.DELAY}
 """The faults that delay a notification once."""
 
 
+@dataclass(kw_only=True, eq=False)
 class DeliveryThreads:
-    """Threads that send what is due, and retry on the project's schedule of virtual time."""
+    """Threads that send what is due, and retry on the project's schedule of virtual time; nothing runs before `start`."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        ledger: Ledger,
-        projects: Projects,
-        outbox: Outbox,
-        documents: Documents,
-        clock: VirtualClock,
-        faults: FaultSwitchboard,
-        sender: Sender,
-        profile: Profile,
-    ) -> None:
-        """Work on the sandbox's parts; nothing runs before `start`."""
-        self._store = store
-        self._ledger = ledger
-        self._projects = projects
-        self._outbox = outbox
-        self._documents = documents
-        self._clock = clock
-        self._faults = faults
-        self._sender = sender
-        self._profile = profile
+    store: Store
+    ledger: Ledger
+    projects: Projects
+    outbox: Outbox
+    documents: Documents
+    clock: VirtualClock
+    faults: FaultSwitchboard
+    sender: Sender
+    profile: Profile
+
+    def __post_init__(self) -> None:
         self._changed = threading.Condition()
         self._stopping = False
         self._threads: list[threading.Thread] = []
         self._delayed: set[int] = set()
-        clock.subscribe(self.wake)
+        self.clock.subscribe(self.wake)
 
     def start(self) -> None:
         """Start the threads, unless they run."""
@@ -92,7 +81,7 @@ class DeliveryThreads:
         """Wait until nothing is due or being sent; return False if `timeout` (real seconds) passed before that."""
         deadline = time.monotonic() + timeout
         with self._changed:
-            while self._outbox.busy(self._clock.now()):
+            while self.outbox.busy(self.clock.now()):
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
@@ -101,14 +90,14 @@ class DeliveryThreads:
 
     def _run(self) -> None:
         while not self._stopping:
-            notification = self._outbox.claim(self._clock.now())
+            notification = self.outbox.claim(self.clock.now())
             if notification is None:
                 self._nap()
                 continue
             try:
                 self._attempt(notification)
             except Exception as error:  # noqa: BLE001 -- a dead thread would leave the message in work for ever
-                self._outbox.settle(notification, f"lost: {type(error).__name__}", None)
+                self.outbox.settle(notification, f"lost: {type(error).__name__}", None)
             finally:
                 self.wake()
 
@@ -116,33 +105,33 @@ class DeliveryThreads:
         # RACE: a notification queued between claim and wait would sleep, so the queue is read again under the
         # condition's lock, which `wake` takes after each commit.
         with self._changed:
-            now = self._clock.now()
-            due_at = self._outbox.next_due()
+            now = self.clock.now()
+            due_at = self.outbox.next_due()
             if self._stopping or (due_at is not None and due_at <= now):
                 return
             seconds = _LONGEST_NAP
-            if due_at is not None and self._clock.running:
+            if due_at is not None and self.clock.running:
                 seconds = min(seconds, (due_at - now).total_seconds())
             self._changed.wait(seconds)
 
     def _attempt(self, notification: QueuedNotification) -> None:
-        order = self._ledger.find(notification.order_id)
-        project = self._projects.find(order.project_id) if order else None
+        order = self.ledger.find(notification.order_id)
+        project = self.projects.find(order.project_id) if order else None
         if order is None or project is None:
-            self._outbox.settle(notification, "lost", None)
+            self.outbox.settle(notification, "lost", None)
             return
         fault = self._fault_of(notification)
-        waiting = hold_back(fault, notification, self._outbox, self._clock.now())
+        waiting = hold_back(fault, notification, self.outbox, self.clock.now())
         response = self._send(order, project, notification, fault)
         if waiting:
             return
         # RACE: released while this one still counts as being sent, or `wait_idle` could end between the two.
-        self._outbox.release(order.id, self._clock.now())
+        self.outbox.release(order.id, self.clock.now())
         self._conclude(order, project, notification, response)
 
     def _fault_of(self, notification: QueuedNotification) -> Fault | None:
         """Return the fault for this delivery attempt; a delaying fault applies once to each notification."""
-        strike = self._faults.draw(FaultPoint.NOTIFICATION, notification.event)
+        strike = self.faults.draw(FaultPoint.NOTIFICATION, notification.event)
         if strike is None or strike.fault.kind not in _DELAYING:
             return strike.fault if strike else None
         if notification.seq in self._delayed:
@@ -153,7 +142,7 @@ class DeliveryThreads:
     def _send(
         self, order: Order, project: SandboxProject, notification: QueuedNotification, fault: Fault | None
     ) -> MerchantResponse:
-        return self._sender.send(
+        return self.sender.send(
             project,
             self._body(order, project, notification, fault.kind if fault else None),
             notification.event,
@@ -168,11 +157,11 @@ class DeliveryThreads:
     ) -> bytes:
         # Counted from the time it was due, so that every attempt in time has the same end (EVT-10).
         last = notification.due_at + timedelta(seconds=project.seconds_left(self._retries(notification)))
-        message = self._documents.notification(
+        message = self.documents.notification(
             id=notification.notification_id,
             event=notification.event,
             live=order.live,
-            created_at=self._clock.now() if self._profile.attempt_is_created_at else notification.created_at,
+            created_at=self.clock.now() if self.profile.attempt_is_created_at else notification.created_at,
             delivery_try=notification.delivery_try,
             payload=read_json(notification.object),
             expires_at=last if project.tells_expiry else None,
@@ -181,7 +170,7 @@ class DeliveryThreads:
 
     def _retries(self, notification: QueuedNotification) -> int:
         """Return how many attempts there were before this one."""
-        return notification.delivery_try - self._profile.first_attempt
+        return notification.delivery_try - self.profile.first_attempt
 
     def _conclude(
         self,
@@ -190,24 +179,24 @@ class DeliveryThreads:
         notification: QueuedNotification,
         response: MerchantResponse,
     ) -> None:
-        if response.status in self._profile.acknowledging:
-            self._outbox.settle(notification, "delivered", response.status)
+        if response.status in self.profile.acknowledging:
+            self.outbox.settle(notification, "delivered", response.status)
         elif (wait := project.next_wait(self._retries(notification))) is not None:
-            self._outbox.postpone(notification, response.status, self._clock.now(), wait)
+            self.outbox.postpone(notification, response.status, self.clock.now(), wait)
         else:
             self._give_up(order, notification, response)
 
     def _give_up(self, order: Order, notification: QueuedNotification, response: MerchantResponse) -> None:
         """End the retries; at deployed services a paid order then turns rejected, without a notification (EVT-12)."""
         # TRANSACTION: the notification and the order change together.
-        with self._store.transaction():
-            self._outbox.settle(notification, "given_up", response.status)
-            current = self._ledger.find(order.id)
+        with self.store.transaction():
+            self.outbox.settle(notification, "given_up", response.status)
+            current = self.ledger.find(order.id)
             unacknowledged = (
-                notification.event is Event.PAYMENT_SUCCESS and self._profile.unacknowledged_is_rejected
+                notification.event is Event.PAYMENT_SUCCESS and self.profile.unacknowledged_is_rejected
             )
             if unacknowledged and current is not None and current.status == OrderStatus.PROCESSED:
-                self._ledger.save(replace(current, status=OrderStatus.REJECTED))
+                self.ledger.save(replace(current, status=OrderStatus.REJECTED))
 
 
 def hold_back(fault: Fault | None, notification: QueuedNotification, outbox: Outbox, now: datetime) -> bool:

@@ -50,21 +50,21 @@ def notification_id(order_id: str, event: Event, occurrence: int) -> str:
     return hashlib.sha256(f"{order_id}/{event}/{occurrence}".encode()).hexdigest()[:32]
 
 
+@dataclass(frozen=True)
 class Outbox:
-    """The queue in the store."""
+    """The queue in the store; notifications that a stopped process was sending are due again."""
 
-    def __init__(self, store: Store, documents: Documents, profile: Profile) -> None:
-        """Work on the sandbox's parts; notifications that a stopped process was sending are due again."""
-        self._store = store
-        self._documents = documents
-        self._profile = profile
-        with store.transaction() as connection:
-            connection.execute("UPDATE notifications SET state = 'due' WHERE state = 'running'")
+    store: Store
+    documents: Documents
+    profile: Profile
+
+    def __post_init__(self) -> None:
+        self.store.run("UPDATE notifications SET state = 'due' WHERE state = 'running'")
 
     def enqueue(self, order: Order, event: Event, now: datetime) -> None:
         """Queue the notification of a new event with the order as it is now; call it in the transaction that changed it."""
         past = {queued.notification_id for queued in self.of_order(order.id) if queued.event is event}
-        occurrence = len(past) if self._profile.event_ids else 0
+        occurrence = len(past) if self.profile.event_ids else 0
         self._insert(order, event, notification_id(order.id, event, occurrence), now, now)
 
     def enqueue_again(self, order: Order, event: Event, now: datetime) -> None:
@@ -75,114 +75,89 @@ class Outbox:
     def _insert(self, order: Order, event: Event, id: str, created_at: datetime, due_at: datetime) -> None:
         if not order.webhook_url:
             return
-        status = self._profile.success_status if event is Event.PAYMENT_SUCCESS else None
-        payload = self._documents.order(order, Context.WEBHOOK, status=status)
-        with self._store.transaction() as connection:
-            connection.execute(
-                "INSERT INTO notifications (order_id, notification_id, event, object, created_at, due_at, delivery_try)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    order.id,
-                    id,
-                    event,
-                    write_json(payload),
-                    to_microseconds(created_at),
-                    to_microseconds(due_at),
-                    self._profile.first_attempt,
-                ),
-            )
+        status = self.profile.success_status if event is Event.PAYMENT_SUCCESS else None
+        payload = self.documents.order(order, Context.WEBHOOK, status=status)
+        self.store.run(
+            "INSERT INTO notifications (order_id, notification_id, event, object, created_at, due_at, delivery_try)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                order.id,
+                id,
+                event,
+                write_json(payload),
+                to_microseconds(created_at),
+                to_microseconds(due_at),
+                self.profile.first_attempt,
+            ),
+        )
 
     def claim(self, now: datetime) -> QueuedNotification | None:
         """Take the next due notification, so that no other thread takes it too."""
-        with self._store.transaction() as connection:
-            row = connection.execute(
-                "UPDATE notifications SET state = 'running' WHERE seq = ("
-                " SELECT seq FROM notifications WHERE state IN ('due', 'waiting') AND due_at <= ?"
-                " ORDER BY due_at, seq LIMIT 1"
-                ") RETURNING *",
-                (to_microseconds(now),),
-            ).fetchone()
-        return None if row is None else _notification_of(row)
+        rows = self.store.run(
+            "UPDATE notifications SET state = 'running' WHERE seq = ("
+            " SELECT seq FROM notifications WHERE state IN ('due', 'waiting') AND due_at <= ?"
+            " ORDER BY due_at, seq LIMIT 1"
+            ") RETURNING *",
+            (to_microseconds(now),),
+        )
+        return _notification_of(rows[0]) if rows else None
 
     def settle(self, notification: QueuedNotification, state: str, answer: int | None) -> None:
         """Store that a notification needs no further attempt."""
-        with self._store.transaction() as connection:
-            connection.execute(
-                "UPDATE notifications SET state = ?, answer = ? WHERE seq = ?",
-                (state, answer, notification.seq),
-            )
+        self.store.run(
+            "UPDATE notifications SET state = ?, answer = ? WHERE seq = ?", (state, answer, notification.seq)
+        )
 
     def postpone(self, notification: QueuedNotification, answer: int, now: datetime, seconds: float) -> None:
         """Put a notification back for its next attempt."""
-        due_at = now + timedelta(seconds=seconds)
-        with self._store.transaction() as connection:
-            connection.execute(
-                "UPDATE notifications SET state = 'due', answer = ?, delivery_try = delivery_try + 1, due_at = ?"
-                " WHERE seq = ?",
-                (answer, to_microseconds(due_at), notification.seq),
-            )
+        due_at = to_microseconds(now + timedelta(seconds=seconds))
+        self.store.run(
+            "UPDATE notifications SET state = 'due', answer = ?, delivery_try = delivery_try + 1, due_at = ?"
+            " WHERE seq = ?",
+            (answer, due_at, notification.seq),
+        )
 
     def hold(self, notification: QueuedNotification, now: datetime, seconds: float, *, state: str) -> None:
         """Put a notification back without an attempt; in state `waiting` it waits for `release`, `seconds` at most."""
-        with self._store.transaction() as connection:
-            connection.execute(
-                "UPDATE notifications SET state = ?, due_at = ? WHERE seq = ?",
-                (state, to_microseconds(now + timedelta(seconds=seconds)), notification.seq),
-            )
+        due_at = to_microseconds(now + timedelta(seconds=seconds))
+        self.store.run(
+            "UPDATE notifications SET state = ?, due_at = ? WHERE seq = ?", (state, due_at, notification.seq)
+        )
 
     def release(self, order_id: str, now: datetime) -> None:
         """Make the waiting notifications of an order due."""
-        with self._store.transaction() as connection:
-            connection.execute(
-                "UPDATE notifications SET state = 'due', due_at = ? WHERE order_id = ? AND state = 'waiting'",
-                (to_microseconds(now), order_id),
-            )
+        self.store.run(
+            "UPDATE notifications SET state = 'due', due_at = ? WHERE order_id = ? AND state = 'waiting'",
+            (to_microseconds(now), order_id),
+        )
 
     def bring_forward(self, seconds: float) -> None:
         """Make everything in the queue due that much earlier."""
-        with self._store.transaction() as connection:
-            connection.execute(
-                "UPDATE notifications SET due_at = due_at - ? WHERE state IN ('due', 'waiting')",
-                (timedelta(seconds=seconds) // timedelta(microseconds=1),),
-            )
+        self.store.run(
+            "UPDATE notifications SET due_at = due_at - ? WHERE state IN ('due', 'waiting')",
+            (timedelta(seconds=seconds) // timedelta(microseconds=1),),
+        )
 
     def busy(self, now: datetime) -> bool:
         """Return whether a notification is being sent or is due."""
-        with self._store.transaction() as connection:
-            row = connection.execute(
-                "SELECT 1 FROM notifications WHERE state = 'running'"
-                " OR (state IN ('due', 'waiting') AND due_at <= ?) LIMIT 1",
-                (to_microseconds(now),),
-            ).fetchone()
-        return row is not None
+        rows = self.store.run(
+            "SELECT 1 FROM notifications WHERE state = 'running'"
+            " OR (state IN ('due', 'waiting') AND due_at <= ?) LIMIT 1",
+            (to_microseconds(now),),
+        )
+        return bool(rows)
 
     def next_due(self) -> datetime | None:
         """Return when the next notification becomes due, or None when the queue is empty."""
-        with self._store.transaction() as connection:
-            (due_at,) = connection.execute(
-                "SELECT min(due_at) FROM notifications WHERE state IN ('due', 'waiting')"
-            ).fetchone()
-        return None if due_at is None else from_microseconds(due_at)
+        (row,) = self.store.run("SELECT min(due_at) FROM notifications WHERE state IN ('due', 'waiting')")
+        return None if row[0] is None else from_microseconds(row[0])
 
     def of_order(self, order_id: str) -> list[QueuedNotification]:
         """Return every notification of an order, oldest first."""
-        with self._store.transaction() as connection:
-            rows = connection.execute(
-                "SELECT * FROM notifications WHERE order_id = ? ORDER BY seq", (order_id,)
-            ).fetchall()
+        rows = self.store.run("SELECT * FROM notifications WHERE order_id = ? ORDER BY seq", (order_id,))
         return [_notification_of(row) for row in rows]
 
 
 def _notification_of(row: sqlite3.Row) -> QueuedNotification:
-    return QueuedNotification(
-        seq=row["seq"],
-        order_id=row["order_id"],
-        notification_id=row["notification_id"],
-        event=Event(row["event"]),
-        object=row["object"],
-        created_at=from_microseconds(row["created_at"]),
-        due_at=from_microseconds(row["due_at"]),
-        delivery_try=row["delivery_try"],
-        state=row["state"],
-        answer=row["answer"],
-    )
+    times = {name: from_microseconds(row[name]) for name in ("created_at", "due_at")}
+    return QueuedNotification(**{**dict(row), **times, "event": Event(row["event"])})

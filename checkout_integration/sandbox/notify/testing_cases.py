@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -64,22 +64,19 @@ class Trial:
     code: str
     passed: bool
 
-    def document(self) -> dict[str, Any]:
-        """Return its form in the control API."""
-        return asdict(self)
 
-
+@dataclass(eq=False)
 class TestingCases:
     """The testing cases and their newest results; thread-safe."""
 
     __test__ = False  # pytest must not collect this class
 
-    def __init__(self, documents: Documents, clock: VirtualClock, sender: Sender, profile: Profile) -> None:
-        """Work on the sandbox's parts."""
-        self._documents = documents
-        self._clock = clock
-        self._sender = sender
-        self._profile = profile
+    documents: Documents
+    clock: VirtualClock
+    sender: Sender
+    profile: Profile
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._trials: deque[Trial] = deque(maxlen=_MOST_RESULTS)
 
@@ -100,7 +97,7 @@ class TestingCases:
         if event is Event.USER_VALIDATE and case is TestingCase.NON_EXISTING_USER:
             external_id = f"nobody-{uuid.uuid4().hex[:12]}"
         response = self._send(project, case, event, external_id)
-        trial = _judged(project, case, external_id, event, write_moment(self._clock.now()), response)
+        trial = _judged(project, case, external_id, event, write_moment(self.clock.now()), response)
         with self._lock:
             self._trials.appendleft(trial)
         return trial
@@ -108,18 +105,18 @@ class TestingCases:
     def _send(
         self, project: SandboxProject, case: TestingCase, event: Event, external_id: str
     ) -> MerchantResponse:
-        now = self._clock.now()
+        now = self.clock.now()
         order = self._order(project, external_id, now)
         about_user = event is Event.USER_VALIDATE
-        message = self._documents.notification(
+        message = self.documents.notification(
             id=str(uuid.uuid4()),
             event=event,
             live=project.live,
             created_at=now,
-            delivery_try=1 if about_user else self._profile.first_attempt,
-            payload=self._documents.user(order) if about_user else self._payload(order, case),
+            delivery_try=1 if about_user else self.profile.first_attempt,
+            payload=self.documents.user(order) if about_user else self._payload(order, case),
         )
-        return self._sender.send(
+        return self.sender.send(
             project,
             write_json(message).encode(),
             event,
@@ -138,7 +135,7 @@ class TestingCases:
             live=project.live,
             type=OrderType.SIMPLE,
             status=OrderStatus.PROCESSED,
-            created_at=_EPOCH if self._profile.test_object_bare else now,
+            created_at=_EPOCH if self.profile.test_object_bare else now,
             description="Testing case",
             amount=Decimal(10),
             original_amount=Decimal(10),
@@ -152,8 +149,8 @@ class TestingCases:
         )
 
     def _payload(self, order: Order, case: TestingCase) -> dict[str, Any]:
-        payload = self._documents.order(order, Context.WEBHOOK) | {"testing_case": case}
-        if self._profile.test_object_bare:
+        payload = self.documents.order(order, Context.WEBHOOK) | {"testing_case": case}
+        if self.profile.test_object_bare:
             never = write_moment(_EPOCH)
             payload |= {"status": "", "object": "", "canceled_at": never, "refunded_at": never}
         return payload

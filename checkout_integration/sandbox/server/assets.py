@@ -10,7 +10,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
 
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import invalid
 from checkout_integration.sandbox.wire.http import page_response
 
 _FILES: Final = files("checkout_integration.sandbox")
@@ -41,9 +41,7 @@ def client_script(request: Request) -> Response:
     """Return the client-side object under the name that ?class= asks for (EP6-03)."""
     name = request.args.get("class", _CLASS)
     if not _CLASS_FORM.fullmatch(name):
-        raise RefusedError(
-            400, Case.INVALID_DATA, "invalid request data", "class: must be the name of a class"
-        )
+        raise invalid("class: must be the name of a class")
     script = _content("pages/assets/client.js").replace(b"CLIENT_CLASS", name.encode())
     return Response(script, mimetype=_SCRIPT)
 

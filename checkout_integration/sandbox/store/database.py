@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -93,16 +93,19 @@ class Store:
             if self._depth == 0:
                 self._connection.execute("COMMIT")
 
+    def run(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        """Execute one statement in a transaction, and return its rows."""
+        with self.transaction() as connection:
+            return connection.execute(statement, values).fetchall()
+
     def remember(self, name: str, value: str) -> None:
         """Store one text, which survives a restart."""
-        with self.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO remembered VALUES (?, ?)", (name, value))
+        self.run("INSERT OR REPLACE INTO remembered VALUES (?, ?)", (name, value))
 
     def remembered(self, name: str) -> str | None:
         """Return a text stored by `remember`, or None."""
-        with self.transaction() as connection:
-            row = connection.execute("SELECT value FROM remembered WHERE name = ?", (name,)).fetchone()
-        return None if row is None else str(row["value"])
+        rows = self.run("SELECT value FROM remembered WHERE name = ?", (name,))
+        return str(rows[0]["value"]) if rows else None
 
     def copy(self) -> Store:
         """Return a copy of this store in memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.sandbox.orders.order import Order, read_row_json, write_row_json
@@ -24,13 +24,6 @@ class Window:
     orders: list[Order]
     has_before: bool
     has_more: bool
-
-
-class Searchable(Protocol):
-    """The source of the transactions list: the ledger, with or without faults."""
-
-    def search(self, search: Search) -> tuple[int, list[Order]]:
-        """Return how many orders match, and the requested page, oldest first."""
 
 
 @dataclass(frozen=True)
@@ -64,40 +57,38 @@ class Ledger:
 
     def save(self, order: Order) -> None:
         """Write back an order read in the same transaction; metadata and time of creation never change."""
-        with self.store.transaction() as connection:
-            connection.execute(
-                "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, row_json = ? WHERE id = ?",
-                (order.status, order.paid, order.account, order.customer, write_row_json(order), order.id),
-            )
+        self.store.run(
+            "UPDATE orders SET status = ?, paid = ?, account = ?, customer = ?, row_json = ? WHERE id = ?",
+            (order.status, order.paid, order.account, order.customer, write_row_json(order), order.id),
+        )
 
     def find(self, order_id: str) -> Order | None:
         """Return the order or reversal item of that identifier, or None."""
-        with self.store.transaction() as connection:
-            row = connection.execute("SELECT * FROM orders WHERE id = ?", (order_id,)).fetchone()
-        return None if row is None else _order_of(row)
+        rows = self.store.run("SELECT * FROM orders WHERE id = ?", (order_id,))
+        return _order_of(rows[0]) if rows else None
 
     def search(self, search: Search) -> tuple[int, list[Order]]:
         """Return how many orders match, and the requested page, oldest first."""
         condition, values = conditions_of(search)
         # The condition consists of fixed clauses and placeholders, here and below; every value is bound.
         statement = f"SELECT * FROM orders WHERE {condition} ORDER BY created_at, seq LIMIT ? OFFSET ?"  # noqa: S608
-        with self.store.transaction() as connection:
-            count = _count(connection, condition, values)
-            rows = connection.execute(statement, [*values, search.limit, search.offset]).fetchall()
+        with self.store.transaction():
+            count = self._count(condition, values)
+            rows = self.store.run(statement, [*values, search.limit, search.offset])
         return count, [_order_of(row) for row in rows]
 
     def window(self, search: Search, *, after: str | None = None, before: str | None = None) -> Window:
         """Return the orders of `search` next to a cursor, or the first ones; at most `search.limit`, oldest first."""
         condition, values = conditions_of(search)
-        with self.store.transaction() as connection:
-            count = _count(connection, condition, values)
-            position = self._cursor_position(connection, before or after)
+        with self.store.transaction():
+            count = self._count(condition, values)
+            position = self._cursor_position(before or after)
             sign, order = ("<", "DESC") if before else (">", "ASC")
             statement = (
                 f"SELECT * FROM orders WHERE {condition} AND (created_at, seq) {sign} (?, ?)"  # noqa: S608
                 f" ORDER BY created_at {order}, seq {order} LIMIT ?"
             )
-            rows = connection.execute(statement, [*values, *position, search.limit + 1]).fetchall()
+            rows = self.store.run(statement, [*values, *position, search.limit + 1])
         # One more than requested: if it exists, there is another page.
         further = len(rows) > search.limit
         orders = [_order_of(row) for row in rows[: search.limit]]
@@ -105,27 +96,25 @@ class Ledger:
             return Window(count=count, orders=orders[::-1], has_before=further, has_more=True)
         return Window(count=count, orders=orders, has_before=after is not None, has_more=further)
 
-    def _cursor_position(self, connection: sqlite3.Connection, order_id: str | None) -> tuple[int, int]:
+    def _count(self, condition: str, values: list[object]) -> int:
+        (row,) = self.store.run(f"SELECT count(*) FROM orders WHERE {condition}", values)  # noqa: S608
+        return int(row[0])
+
+    def _cursor_position(self, order_id: str | None) -> tuple[int, int]:
         """Return the position of an order in the list; without one, the position before all."""
-        statement = "SELECT created_at, seq FROM orders WHERE id = ?"
-        row = connection.execute(statement, (order_id,)).fetchone() if order_id else None
-        return (row["created_at"], row["seq"]) if row else (_BEFORE_ALL, 0)
+        rows = self.store.run("SELECT created_at, seq FROM orders WHERE id = ?", (order_id,))
+        return (rows[0]["created_at"], rows[0]["seq"]) if rows else (_BEFORE_ALL, 0)
 
     def newest(self, limit: int, beginning: str = "") -> tuple[int, list[Order]]:
         """Return how many orders have an id with that beginning, and the newest of them, newest first, for the operator.
 
         By insertion, not by time: the clock may have been turned back in between.
         """
-        with self.store.transaction() as connection:
-            count = _count(connection, _BEGINS, [beginning, beginning])
-            statement = f"SELECT * FROM orders WHERE {_BEGINS} ORDER BY seq DESC LIMIT ?"  # noqa: S608
-            rows = connection.execute(statement, (beginning, beginning, limit)).fetchall()
+        statement = f"SELECT * FROM orders WHERE {_BEGINS} ORDER BY seq DESC LIMIT ?"  # noqa: S608
+        with self.store.transaction():
+            count = self._count(_BEGINS, [beginning, beginning])
+            rows = self.store.run(statement, (beginning, beginning, limit))
         return count, [_order_of(row) for row in rows]
-
-
-def _count(connection: sqlite3.Connection, condition: str, values: list[object]) -> int:
-    statement = f"SELECT count(*) FROM orders WHERE {condition}"  # noqa: S608
-    return int(connection.execute(statement, values).fetchone()[0])
 
 
 def _order_of(row: sqlite3.Row) -> Order:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import fields
-from decimal import Decimal
 from typing import Any, Final
 
 from checkout_integration.sandbox.merchant.project import SandboxProject
@@ -36,14 +35,14 @@ class ProjectChanges:
         changes = {
             name: changed
             for name, (given, changed) in stored.items()
-            if name in _SAVED and given == _plain(getattr(project, name))
+            if name in _SAVED and given == _as_stored(getattr(project, name))
         }
         with suppress(ValueError):  # a change that does not go with the other settings any more
             projects.update(project.project_id, **changes)
 
     def _save(self, project: SandboxProject) -> None:
         given = self._given.get(project.project_id, project)
-        pairs = {name: [_plain(getattr(item, name)) for item in (given, project)] for name in _SAVED}
+        pairs = {name: [_as_stored(getattr(item, name)) for item in (given, project)] for name in _SAVED}
         changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
         self._store.remember(_key_of(project), write_json(changed))
 
@@ -52,10 +51,6 @@ def _key_of(project: SandboxProject) -> str:
     return f"project {project.project_id}"
 
 
-def _plain(value: Any) -> Any:
+def _as_stored(value: Any) -> Any:
     """Return the value as JSON reads it."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float, Decimal)):
-        return Decimal(str(value)).normalize()
-    return [_plain(item) for item in value] if isinstance(value, tuple) else str(value)
+    return read_json(write_json(value))

@@ -40,15 +40,11 @@ def is_ip_address(text: str) -> bool:
 def is_loopback(url: str) -> bool:
     """Return whether the URL is http(s) and its host is this machine itself."""
     parts = urlsplit(url)
-    host = parts.hostname or ""
-    if parts.scheme not in {"http", "https"} or not _has_port_or_none(url):
-        return False
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return (
+        parts.scheme in {"http", "https"}
+        and _has_port_or_none(url)
+        and _is_this_machine(parts.hostname or "")
+    )
 
 
 def _has_port_or_none(url: str) -> bool:

@@ -1,62 +1,51 @@
-"""The error by which a request to the sandbox is refused, and the code of each case (HTT-01, ERR-01).
+"""The error by which a request to the sandbox is refused, and the codes of each case (HTT-01, ERR-01).
 
-The specification lists no codes (HTT-16). The first part of the table is what deployed services send; the second part is the
+The specification lists no codes (HTT-16). The first part of the cases is what deployed services send; the second part is the
 sandbox's own. Codes of the control API begin with `sb` and stand where they are raised.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum
 from typing import Any, Final
 
 from checkout_integration.protocol.vocabulary import ORDER_PATH
 
 
-class Case(StrEnum):
-    """A reason to refuse; the same case can have another code at the checkout API than at the service API."""
+class Case(Enum):
+    """A reason to refuse; the same case can have another code at the checkout API than at the service API.
 
-    UNKNOWN_PROJECT = "unknown project"
-    SIGNATURE_MISSING = "signature missing"
-    WRONG_SECRET = "wrong secret"
-    BAD_TOKEN = "bad token"
-    INVALID_DATA = "invalid data"
-    NOT_JSON = "not JSON"
-    RETURN_ADDRESSES = "return addresses not allowed"
-    FORM_EXPIRED = "form expired"
-    ORDER_NOT_FOUND = "order not found"
-    ENCODING = "unknown encoding"
-    TOO_LARGE = "too large"
-    BOTH_CURSORS = "both cursors"
-    FOREIGN_ORDER = "another merchant's order"
-    NOT_IN_THIS_STATUS = "not in this status"
-    NOTHING_TO_RESEND = "nothing to send again"
-    NOT_ACTIVATED = "not activated"
-    SUSPENDED = "suspended"
-    NO_REFUND = "method allows no refund"
+    Attributes:
+        words: the reason.
+        codes: that of the service API, and that of the checkout API.
+    """
 
-
-CODES: Final[dict[Case, tuple[str, str]]] = {
-    # HTT-16: deployed services  service API  checkout API
-    Case.UNKNOWN_PROJECT: ("fm000002", "fm000002"),
-    Case.SIGNATURE_MISSING: ("ma000022", "co000005"),
-    Case.WRONG_SECRET: ("fm000048", "fm000048"),
-    Case.BAD_TOKEN: ("tk000003", "tk000003"),
-    Case.INVALID_DATA: ("ma000002", "co000002"),
-    Case.NOT_JSON: ("ma000023", "co000006"),
-    Case.RETURN_ADDRESSES: ("fm000014", "fm000014"),
-    Case.FORM_EXPIRED: ("fm000023", "fm000023"),
+    # HTT-16: deployed services
+    UNKNOWN_PROJECT = "unknown project", "fm000002"
+    SIGNATURE_MISSING = "signature missing", "ma000022", "co000005"
+    WRONG_SECRET = "wrong secret", "fm000048"
+    BAD_TOKEN = "bad token", "tk000003"
+    INVALID_DATA = "invalid data", "ma000002", "co000002"
+    NOT_JSON = "not JSON", "ma000023", "co000006"
+    RETURN_ADDRESSES = "return addresses not allowed", "fm000014"
+    FORM_EXPIRED = "form expired", "fm000023"
     # the sandbox's own
-    Case.ORDER_NOT_FOUND: ("fm000004", "fm000004"),
-    Case.ENCODING: ("fm000005", "fm000005"),
-    Case.TOO_LARGE: ("fm000006", "fm000006"),
-    Case.BOTH_CURSORS: ("fm000012", "fm000012"),
-    Case.FOREIGN_ORDER: ("fm000013", "fm000013"),
-    Case.NOT_IN_THIS_STATUS: ("fm000020", "fm000020"),
-    Case.NOTHING_TO_RESEND: ("fm000021", "fm000021"),
-    Case.NOT_ACTIVATED: ("co000007", "co000007"),
-    Case.SUSPENDED: ("co000008", "co000008"),
-    Case.NO_REFUND: ("fm000025", "fm000025"),
-}
+    ORDER_NOT_FOUND = "order not found", "fm000004"
+    ENCODING = "unknown encoding", "fm000005"
+    TOO_LARGE = "too large", "fm000006"
+    BOTH_CURSORS = "both cursors", "fm000012"
+    FOREIGN_ORDER = "another merchant's order", "fm000013"
+    NOT_IN_THIS_STATUS = "not in this status", "fm000020"
+    NOTHING_TO_RESEND = "nothing to send again", "fm000021"
+    NOT_ACTIVATED = "not activated", "co000007"
+    SUSPENDED = "suspended", "co000008"
+    NO_REFUND = "method allows no refund", "fm000025"
+
+    def __init__(self, words: str, service_api: str, checkout_api: str = "") -> None:
+        self.words = words
+        self.codes = (service_api, checkout_api or service_api)
+
+
 FORGOTTEN: Final = "a sandbox without --state forgets its orders when it ends"
 """Why an order that a shop knows may be unknown here."""
 WITHOUT_DETAILS: Final = {
@@ -68,12 +57,9 @@ WITHOUT_DETAILS: Final = {
 """Cases for which deployed services send no `details` (ERR-03)."""
 
 
-def code_of(case: str, path: str) -> str:
+def code_of(case: Case | str, path: str) -> str:
     """Return the code of a case in a response of that path; anything else is a code already."""
-    if case not in CODES:
-        return case
-    service_api, checkout_api = CODES[Case(case)]
-    return checkout_api if path == ORDER_PATH else service_api
+    return case.codes[path == ORDER_PATH] if isinstance(case, Case) else case
 
 
 class RefusedError(Exception):
@@ -81,12 +67,12 @@ class RefusedError(Exception):
 
     Attributes:
         status: HTTP status of the response.
-        code: a case of the table of error codes, or a code: two letters and six digits; "" leaves code and details out.
+        code: a case, or a code: two letters and six digits; "" leaves code and details out.
         message: short description.
         details: what exactly was wrong, "" when there is nothing to add.
     """
 
-    def __init__(self, status: int, code: str, message: str, details: str = "") -> None:
+    def __init__(self, status: int, code: Case | str, message: str, details: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.code = code
@@ -108,3 +94,8 @@ class RefusedError(Exception):
         if always_details or (self.details and self.code not in WITHOUT_DETAILS):
             document["details"] = self.details
         return document
+
+
+def invalid(details: str, status: int = 400) -> RefusedError:
+    """Return the refusal of a request whose data breaks a rule (HTT-05)."""
+    return RefusedError(status, Case.INVALID_DATA, "invalid request data", details)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from decimal import Decimal, InvalidOperation
 from email.utils import format_datetime
 from typing import Any, Final
 
@@ -12,7 +11,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.wrappers import Request, Response
 
 from checkout_integration.sandbox.clock import VirtualClock
-from checkout_integration.sandbox.wire.errors import Case, RefusedError
+from checkout_integration.sandbox.wire.errors import Case, RefusedError, invalid
 from checkout_integration.sandbox.wire.json_text import (
     NotJsonError,
     NumberOutOfRangeError,
@@ -21,7 +20,6 @@ from checkout_integration.sandbox.wire.json_text import (
 )
 
 LARGEST_BODY: Final = 1_048_576
-_LARGEST_NUMBER: Final = 10**9
 _PAGE_POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:;"
     " form-action 'self'; base-uri 'none'"
@@ -71,11 +69,11 @@ def read_document(request: Request, not_json_status: int) -> dict[str, Any]:
     try:
         document = read_json(body)
     except NumberOutOfRangeError as error:
-        raise RefusedError(400, Case.INVALID_DATA, "invalid request data", str(error)) from None
+        raise invalid(str(error)) from None
     except NotJsonError as error:
         raise RefusedError(not_json_status, Case.NOT_JSON, "the body is not JSON", str(error)) from None
     if not isinstance(document, dict):
-        raise RefusedError(400, Case.INVALID_DATA, "invalid request data", "the body must be an object")
+        raise invalid("the body must be an object")
     return document
 
 
@@ -93,23 +91,6 @@ def read_control_body(request: Request) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise RefusedError(400, "sb000006", "the body must be an object")
     return document
-
-
-def read_decimal(value: Any) -> Decimal | None:
-    """Return a number of a control request, None for none.
-
-    Raises:
-        RefusedError: 400, it is no number, negative or out of range.
-    """
-    if value is None:
-        return None
-    try:
-        number = Decimal(str(value))
-    except InvalidOperation:
-        number = Decimal("NaN")
-    if not number.is_finite() or not 0 <= number <= _LARGEST_NUMBER:
-        raise RefusedError(400, "sb000007", "not a number", f"0 to {_LARGEST_NUMBER} is allowed")
-    return number
 
 
 def json_response(document: Any, status: int = 200) -> Response:

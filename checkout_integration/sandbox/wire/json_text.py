@@ -84,17 +84,17 @@ def _write_text(text: str) -> str:
     return quoted.translate(_ESCAPES) if _ESCAPED.search(quoted) else quoted
 
 
-def _write_number(number: Decimal) -> str:
+def _write_number(number: Decimal | float) -> str:
     """Write a number as deployed services do, which use doubles: 100 and not 100.0; 0.12; 59.99 (ORD-22)."""
-    text = format(number, "f")
+    text = format(Decimal(str(number)), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def write_json(value: Any) -> str:
-    """Write compact JSON: `< > &` escaped, non-ASCII raw, Decimals as exact plain numbers."""
+    """Write compact JSON: `< > &` escaped, non-ASCII raw, numbers exact and plain."""
     if isinstance(value, str):
         return _write_text(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, (Decimal, float)):
         return _write_number(value)
     if isinstance(value, dict):
         return "{" + ",".join(f"{_write_text(key)}:{write_json(item)}" for key, item in value.items()) + "}"

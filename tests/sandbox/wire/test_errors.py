@@ -12,7 +12,7 @@ import requests
 
 from checkout_integration import sandbox
 from checkout_integration.protocol.errors import CREDENTIAL_CODES, PROJECT_CODES
-from checkout_integration.sandbox.wire.errors import CODES, Case
+from checkout_integration.sandbox.wire.errors import Case
 from tests.support.sandbox.service import PROJECT, SECRET, SIMPLE, Service, running
 
 Ask = Callable[[Service], requests.Response]
@@ -119,12 +119,10 @@ def test_details_name_what_the_message_does_not(profile: str) -> None:
 @pytest.mark.spec("AUT-05")
 def test_the_merchants_side_reads_the_codes_of_credentials() -> None:
     """Two readings of the same cases, one on each side."""
-    keys = {code for case in (Case.SIGNATURE_MISSING, Case.WRONG_SECRET) for code in CODES[case]}
+    keys = {code for case in (Case.SIGNATURE_MISSING, Case.WRONG_SECRET) for code in case.codes}
     assert keys == CREDENTIAL_CODES
-    assert set(CODES[Case.UNKNOWN_PROJECT]) <= PROJECT_CODES
-    others = (
-        {code for case, codes in CODES.items() for code in codes} - keys - set(CODES[Case.UNKNOWN_PROJECT])
-    )
+    assert set(Case.UNKNOWN_PROJECT.codes) <= PROJECT_CODES
+    others = {code for case in Case for code in case.codes} - keys - set(Case.UNKNOWN_PROJECT.codes)
     assert not others & (CREDENTIAL_CODES | PROJECT_CODES)
 
 
@@ -182,9 +180,9 @@ def test_the_page_has_the_table() -> None:
     """docs/reference/sandbox.md: the cases that deployed services are known to have, with both codes."""
     page = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "sandbox.md").read_text("utf-8")
     rows = re.findall(r"^\| ([\w ]+) \| `(\w{8})` \| `(\w{8})` \|", page, re.MULTILINE)
-    known = list(CODES.items())[: list(CODES).index(Case.ORDER_NOT_FOUND)]
+    known = list(Case)[: list(Case).index(Case.ORDER_NOT_FOUND)]
     assert [(case, (first, second)) for case, first, second in rows] == [
-        (str(case), codes) for case, codes in known
+        (case.words, case.codes) for case in known
     ]
 
 
