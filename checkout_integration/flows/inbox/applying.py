@@ -17,6 +17,7 @@ from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     in_halves,
+    in_transaction,
     refusal_of,
     with_retries,
     write_transaction,
@@ -121,15 +122,12 @@ def _apply(keys: Sequence[int], size: int, advice: Mapping[str, Advice]) -> list
     def apply(some: Sequence[int]) -> list[Settled]:
         return with_retries(partial(_apply_once, some, len(some), advice))
 
-    def failed(key: int, error: Exception) -> list[Settled]:
-        return with_retries(partial(_store_failure, key, error))
-
     sizes = _halves(size)
     try:
         return with_retries(lambda: _apply_once(keys, next(sizes), advice))
     except Exception as error:  # noqa: BLE001  # handled below, for each notification by itself
         refusal_of(error)  # raises one that is not about the rows
-    return in_halves(keys[:size], apply, failed)
+    return in_halves(keys[:size], apply, _store_failure)
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -161,9 +159,9 @@ def _steps(readings: Sequence[Reading]) -> dict[str, list[tuple[Notification, St
     return dict(sorted(found.items()))
 
 
+@in_transaction
 def _store_failure(key: int, error: Exception) -> list[Settled]:
     """Store that a notification was refused; nothing if another process has it by now."""
-    with write_transaction():
-        results = [settled(Reading(row=row, error=error), None) for row in claim([key], 1)]
-        settle(results)
-        return results
+    results = [settled(Reading(row=row, error=error), None) for row in claim([key], 1)]
+    settle(results)
+    return results

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from checkout_integration.conf import app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
+    in_transaction,
     locked,
     own_transaction,
     read_committed,
@@ -149,7 +150,7 @@ def apply_notification(
     _check_project(notification)
     application = _or_failure(notification, apply)
     if application.state == State.FAILED:
-        with_retries(lambda: _store_failure(notification, application.reason))
+        _store_failure(notification, application.reason)
     return application
 
 
@@ -219,10 +220,10 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
     return Application(state=State.FAILED, reason=place)
 
 
+@in_transaction
 def _store_failure(notification: Notification, place: str) -> None:
     """Store the failure in a transaction of its own, since the one that applied it was rolled back."""
-    with write_transaction():
-        rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
-        if (row := locked(rows).first()) is not None:
-            failed = Reading(row=row, state=State.FAILED, reason=place)
-            settle([settled(failed, None)])
+    rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
+    if (row := locked(rows).first()) is not None:
+        failed = Reading(row=row, state=State.FAILED, reason=place)
+        settle([settled(failed, None)])

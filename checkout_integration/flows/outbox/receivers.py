@@ -28,13 +28,13 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.flows.database import (
     database_now,
+    in_transaction,
     insert_missing,
     keys_by_index,
     locked,
@@ -382,21 +382,21 @@ def _note_missing(remembered: Remembered, now: datetime) -> bool:
         for row in remembered.rows
     ):
         return False
-    retired = with_retries(partial(_retire, missing, now))
+    retired = _retire(missing, now)
     for row in retired:
         if row.signal not in GOODS_SIGNALS:
             end_runs(row)
     return bool(retired)
 
 
+@in_transaction
 def _retire(chosen: Q, now: datetime) -> list[Receiver]:
-    with write_transaction():
-        rows = list(locked(Receiver.primary.all()).order_by("pk"))
-        found = list(Receiver.primary.filter(chosen))
-        keys = [row.pk for row in found]
-        Receiver.primary.filter(pk__in=keys, retired_at=None).update(
-            retired_at=now, changes=last_change(rows) + 1
-        )
+    rows = list(locked(Receiver.primary.all()).order_by("pk"))
+    found = list(Receiver.primary.filter(chosen))
+    keys = [row.pk for row in found]
+    Receiver.primary.filter(pk__in=keys, retired_at=None).update(
+        retired_at=now, changes=last_change(rows) + 1
+    )
     return found
 
 
@@ -405,17 +405,17 @@ def end_runs(receiver: Receiver) -> int:
     unfinished = ReceiverRun.primary.filter(receiver__in={receiver.name, *receiver.names}, state__in=WAITING)
     ended, count = 0, 1
     while count:
-        count = with_retries(partial(_end, unfinished.filter(message__signal=receiver.signal)))
+        count = _end(unfinished.filter(message__signal=receiver.signal))
         ended += count
     return ended
 
 
+@in_transaction
 def _end(unfinished: QuerySet[ReceiverRun]) -> int:
-    with write_transaction():
-        # The newest first: an end makes the run behind it due.
-        keys = list(unfinished.order_by("-pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
-        runs = locked(ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
-        return sum(finish(run, State.SUPERSEDED, before=WAITING) for run in runs)
+    # The newest first: an end makes the run behind it due.
+    keys = list(unfinished.order_by("-pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
+    runs = locked(ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
+    return sum(finish(run, State.SUPERSEDED, before=WAITING) for run in runs)
 
 
 def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
@@ -433,7 +433,7 @@ def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
     ):
         return None
     chosen = Q(pk__in=[row.pk for row in rows], last_seen__lte=now - ABSENT_AFTER)
-    ended = sum(end_runs(row) for row in with_retries(partial(_retire, chosen, now)))
+    ended = sum(end_runs(row) for row in _retire(chosen, now))
     counts = {"receiver_runs": ended}
     record_staff_act(StaffAct.Act.RETIRE, staff, project=None, receiver=name, counts=counts)
     ids = {"receiver": name, "staff": staff.pk if staff else None}

@@ -24,10 +24,10 @@ from checkout_integration.flows.database import (
     KEY_LENGTH,
     end_incidents,
     in_halves,
+    in_transaction,
     key_of,
     open_incidents,
     upsert,
-    with_retries,
     write_transaction,
 )
 from checkout_integration.flows.ledger import Cause, Outcome, Step, log_change
@@ -200,21 +200,21 @@ def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
     steps = [step for step, _ in rows]
     advice = ledger.consult_hooks(about.project, steps)
 
+    @in_transaction
     def record() -> list[Outcome]:
-        with write_transaction():
-            outcomes = ledger.record(about.project, steps, advice)
-            # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
-            done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
-            upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
-            ids = [step.order_id for step, _ in done]
-            end_incidents({_incident_key(about.project, order_id) for order_id in ids})
-            if about.cause.sync_run is not None:
-                found = differences.recorded(about.project, steps, outcomes, about.now)
-                differences.store(about.cause.sync_run, ids, found)
-            about.guard()
-            return outcomes
+        outcomes = ledger.record(about.project, steps, advice)
+        # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
+        done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
+        upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
+        ids = [step.order_id for step, _ in done]
+        end_incidents({_incident_key(about.project, order_id) for order_id in ids})
+        if about.cause.sync_run is not None:
+            found = differences.recorded(about.project, steps, outcomes, about.now)
+            differences.store(about.cause.sync_run, ids, found)
+        about.guard()
+        return outcomes
 
-    return with_retries(record)
+    return record()
 
 
 def _store_unrecorded(
