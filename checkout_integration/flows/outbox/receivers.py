@@ -55,7 +55,6 @@ from checkout_integration.signals import (
     payment_success,
 )
 from checkout_integration.signals.durable import Receiver as Function
-from checkout_integration.signals.durable import UndoneWhen
 
 logger = logging.getLogger("checkout_integration.support")
 
@@ -111,11 +110,6 @@ class Remembered:
     def row(self, signal: str, *names: str) -> Receiver | None:
         """Return the receiver that has or had one of these names; the oldest, if there are several."""
         return next(iter(rows_of(self.rows, signal, names)), None)
-
-    def stored_name(self, signal: str, name: str) -> str:
-        """Return the name under which the runs of a receiver are stored."""
-        row = self.row(signal, name)
-        return row.name if row else name
 
 
 def last_change(rows: Iterable[Receiver]) -> int:
@@ -210,7 +204,7 @@ def receivers_of(signal: str, remembered: Remembered | None = None) -> list[str]
 
 
 def stored_name(signal: str, name: str, remembered: Remembered | None = None) -> str:
-    """Return the name under which the runs of a receiver that is connected here are stored."""
+    """Return the name under which the runs of a receiver are stored, by any of its names."""
     formerly = SIGNALS[signal].formerly(name)
     row = (remembered or this_process.remembered).row(signal, name, *formerly)
     return row.name if row else formerly[-1] if formerly else name
@@ -232,10 +226,10 @@ def _names_of(signal: str, name: str) -> set[str]:
 
 def plan_of(signal: str, name: str) -> RetryPlan:
     """Return when the receiver with these runs is called again; the usual plan where it is not connected here."""
-    return SIGNALS[signal].plan(_name_here(SIGNALS[signal], name))
+    return SIGNALS[signal].plan(name_here(SIGNALS[signal], name))
 
 
-def _name_here(signal: DurableSignal[Any], name: str) -> str:
+def name_here(signal: DurableSignal[Any], name: str) -> str:
     """Return the name under which the receiver with these runs is connected here."""
     here = signal.connected(sender=Order)
     return next((each for each in here if name in _names_of(signal.name, each)), name)
@@ -251,45 +245,6 @@ def known_names() -> frozenset[str]:
     """Return the names of all receivers that this process can run, and that are not paused."""
     names = frozenset(name for signal in SIGNALS for name in callables(signal))
     return names - this_process.remembered.paused
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pairs:
-    """What a receiver of ``checkout_reversed`` undoes, by the names under which runs of ``checkout_paid`` are stored.
-
-    ``undone`` is empty if it undoes all. ``known``: receivers of ``checkout_paid`` that are connected here, or that a
-    receiver of another process undoes.
-    """
-
-    undone: frozenset[str]
-    when: UndoneWhen
-    known: frozenset[str]
-    remembered: Remembered
-
-    def stored_name(self, name: str) -> str:
-        """Return the name under which the runs of a receiver of ``checkout_paid`` are stored."""
-        return self.remembered.stored_name(checkout_paid.name, name)
-
-
-def pairs_of(receiver: str) -> Pairs:
-    """Return what a receiver of ``checkout_reversed``, which this process can run, undoes.
-
-    A release may undo the same goods by another name than this one: what was recorded last counts too.
-    """
-    remembered, paid = this_process.remembered, checkout_paid.connected(sender=Order)
-    undoing = checkout_reversed.undoing(_name_here(checkout_reversed, receiver), paid)
-    row = remembered.row(checkout_reversed.name, receiver)
-    undone = {*undoing.names, *(row.undoes if row and undoing.names else ())}
-    others = [each for each in remembered.rows if each.signal == checkout_reversed.name and each is not row]
-    undone_by_others = {name for each in others if each.retired_at is None for name in each.undoes}
-    return Pairs(
-        undone=frozenset(remembered.stored_name(checkout_paid.name, name) for name in undone),
-        when=undoing.when,
-        known=frozenset(
-            remembered.stored_name(checkout_paid.name, name) for name in undone_by_others.union(paid)
-        ),
-        remembered=remembered,
-    )
 
 
 def record_now() -> None:
