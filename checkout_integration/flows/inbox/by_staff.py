@@ -109,7 +109,6 @@ def preview_notification(notification: Notification, *, again: bool = False) -> 
             batch = _compute(reading, advice)
             return _application(reading, changes_of(batch) if batch else ())
 
-    _check_project(notification)
     return _or_failure(notification, preview)
 
 
@@ -147,18 +146,10 @@ def apply_notification(
                 record_staff_act(StaffAct.Act.APPLY, staff, project=notification.project, **about)
             return application
 
-    _check_project(notification)
     application = _or_failure(notification, apply)
     if application.state == State.FAILED:
         _store_failure(notification, application.reason)
     return application
-
-
-def _check_project(notification: Notification) -> None:
-    if notification.project not in app_settings().projects:
-        raise NotApplicable(
-            _("The project “%(project)s” is not in the settings.") % {"project": notification.project}
-        )
 
 
 def _advice(notification: Notification) -> Advice:
@@ -208,6 +199,10 @@ def _application(reading: Reading, changes: tuple[ChangePreview, ...]) -> Applic
 
 def _or_failure(notification: Notification, work: Callable[[], Application]) -> Application:
     """Return the application; a failed one if our own code or the shop's raised an exception."""
+    if notification.project not in app_settings().projects:
+        raise NotApplicable(
+            _("The project “%(project)s” is not in the settings.") % {"project": notification.project}
+        )
     try:
         return with_retries(work)
     except NotApplicable:
@@ -225,5 +220,4 @@ def _store_failure(notification: Notification, place: str) -> None:
     """Store the failure in a transaction of its own, since the one that applied it was rolled back."""
     rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
     if (row := locked(rows).first()) is not None:
-        failed = Reading(row=row, state=State.FAILED, reason=place)
-        settle([settled(failed, None)])
+        settle([Reading(row=row, state=State.FAILED, reason=place)])
