@@ -6,12 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Undo(StrEnum):
-    """The decision whether a receiver of ``checkout_reversed`` has goods to revoke."""
+class Ruling(StrEnum):
+    """The decision about a run.
+
+    ``SUPERSEDED``: its grant was closed, nothing was granted that it could undo, or its checkout is not abandoned any more.
+    """
 
     RUN = "run"
-    NOTHING = "nothing"
-    UNKNOWN = "unknown"
+    WAIT = "wait"
+    SUPERSEDED = "superseded"
+    RECEIVERS_RENAMED = "receivers_renamed"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class GrantedBy:
 
 def undo(
     granted: GrantedBy, undoes: frozenset[str], *, connected: frozenset[str], attempted: bool = False
-) -> Undo:
+) -> Ruling:
     """Return whether a receiver runs that revokes what the receivers ``undoes`` granted; empty for all of them.
 
     ``attempted``: receivers that began and did not complete are undone, too. ``connected`` are the receivers of
@@ -32,7 +36,7 @@ def undo(
     """
     done = granted.completed | (granted.begun if attempted else frozenset())
     if done & undoes or (done and not undoes):
-        return Undo.RUN
+        return Ruling.RUN
     if undoes and granted.completed - connected:
-        return Undo.UNKNOWN
-    return Undo.NOTHING
+        return Ruling.RECEIVERS_RENAMED
+    return Ruling.SUPERSEDED

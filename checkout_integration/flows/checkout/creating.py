@@ -23,6 +23,7 @@ from checkout_integration.flows.checkout.terms import Account, Terms, sent_metad
 from checkout_integration.flows.database import (
     Unavailable,
     ensure_installed,
+    in_transaction,
     state_database,
     with_retries,
     write_transaction,
@@ -154,7 +155,7 @@ def create_token(
     refuse_sold(checkout)
     issued = _call(terms.project, checkout, lambda client: client.create_token(build(checkout)))
     checkout.payment_form_url = issued.payment_form_url
-    _recorded(checkout, lambda: with_retries(lambda: _record_issued(checkout)), again=True)
+    _recorded(checkout, lambda: _record_issued(checkout), again=True)
     return IssuedToken(checkout=checkout, token=issued.token, payment_form_url=issued.payment_form_url)
 
 
@@ -285,21 +286,21 @@ def record_created(project: Project, checkout: Checkout, request: OrderRequest) 
     step = Step(observation=creation, cause=Cause(source=Source.CREATION))
     advice = ledger.consult_hooks(project, [step])
 
+    @in_transaction
     def record() -> None:
-        with write_transaction():
-            (outcome,) = ledger.record(project, [step], advice)
-            if outcome.error is not None:
-                raise outcome.error
-            _open(checkout)  # after the order, which is locked first
+        (outcome,) = ledger.record(project, [step], advice)
+        if outcome.error is not None:
+            raise outcome.error
+        _open(checkout)  # after the order, which is locked first
 
-    with_retries(record)
+    record()
 
 
+@in_transaction
 def _record_issued(checkout: Checkout) -> None:
     rows = Checkout.primary.filter(pk=checkout.pk)
-    with write_transaction():
-        rows.filter(order_id="").update(payment_form_url=checkout.payment_form_url)
-        rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)
+    rows.filter(order_id="").update(payment_form_url=checkout.payment_form_url)
+    rows.filter(status__in=UNOPENED).update(status=Checkout.Status.OPEN)
 
 
 def _open(checkout: Checkout) -> None:

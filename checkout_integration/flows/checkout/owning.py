@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet, UUIDField
 
 from checkout_integration.conf import Project
-from checkout_integration.flows.database import database_now, locked, with_retries, write_transaction
+from checkout_integration.flows.database import database_now, in_transaction, locked
 from checkout_integration.flows.ledger import account_by_hook, account_of, identity_here
 from checkout_integration.flows.outbox import GAME_SERVER
 from checkout_integration.hooks import Hooks, load_hooks
@@ -80,17 +80,17 @@ def acknowledge(project: Project, key: str) -> Grant | None:
     RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal finds who delivered it, or
     closed, and nothing is noted.
     """
-    grant = with_retries(lambda: _acknowledge(project, key))
+    grant = _acknowledge(project, key)
     if grant is not None and grant.acknowledged_at is None:
         raise AlreadyClosed(key)
     return grant
 
 
+@in_transaction
 def _acknowledge(project: Project, key: str) -> Grant | None:
-    with write_transaction():
-        grant = locked(Grant.primary.filter(project=project.alias, key=key, pull=True)).first()
-        if grant is not None and grant.acknowledged_at is None and grant.state == Grant.State.OPEN:
-            grant.acknowledged_at = database_now()
-            grant.completed = sorted({*grant.completed, GAME_SERVER})
-            grant.save(update_fields=["acknowledged_at", "completed"])
-        return grant
+    grant = locked(Grant.primary.filter(project=project.alias, key=key, pull=True)).first()
+    if grant is not None and grant.acknowledged_at is None and grant.state == Grant.State.OPEN:
+        grant.acknowledged_at = database_now()
+        grant.completed = sorted({*grant.completed, GAME_SERVER})
+        grant.save(update_fields=["acknowledged_at", "completed"])
+    return grant

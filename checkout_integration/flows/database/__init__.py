@@ -39,6 +39,7 @@ from checkout_integration.flows.database.transactions import (
     Unavailable,
     close_stranded,
     in_halves,
+    in_transaction,
     is_deadlock,
     keeps_old_snapshots,
     key_of,

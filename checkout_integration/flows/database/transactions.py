@@ -11,7 +11,8 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from django.db import (
     DatabaseError,
@@ -187,6 +188,23 @@ def with_retries(work: Callable[[], Result]) -> Result:
             if deadlocks == MOST_DEADLOCKS or failures == MOST_TRIES:
                 raise Unavailable(type(error).__name__) from error
             time.sleep(random.uniform(0, LONGEST_PAUSE))  # noqa: S311  # jitter, no secret
+
+
+Given = ParamSpec("Given")
+
+
+def in_transaction(work: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Do all of the work in a transaction that writes (`write_transaction`), and as a whole again (`with_retries`)."""
+
+    @wraps(work)
+    def whole(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        def once() -> Result:
+            with write_transaction():
+                return work(*args, **kwargs)
+
+        return with_retries(once)
+
+    return whole
 
 
 def is_deadlock(error: BaseException) -> bool:

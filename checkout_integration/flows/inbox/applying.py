@@ -17,13 +17,14 @@ from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     in_halves,
+    in_transaction,
     refusal_of,
     with_retries,
     write_transaction,
 )
 from checkout_integration.flows.inbox.claiming import Look, claim, heads
 from checkout_integration.flows.inbox.reading import Reading, read
-from checkout_integration.flows.inbox.settling import Settled, report, settle, settled
+from checkout_integration.flows.inbox.settling import report, settle, settled
 from checkout_integration.flows.ledger import NO_ADVICE, Advice, Outcome, Step, consult_hooks, record
 from checkout_integration.flows.outbox import DueSummary, record_own
 from checkout_integration.hooks import overrides
@@ -61,7 +62,7 @@ def apply_due(
 
     """
     record_own()
-    results, passed, seconds_each = list[Settled](), set[int](), SECONDS_EACH
+    results, passed, seconds_each = list[Reading](), set[int](), SECONDS_EACH
     left, begun = seconds, time.monotonic()
     most = math.inf if limit is None else limit
     while True:
@@ -85,14 +86,14 @@ def apply_due(
             return _summary(results, ended_early=True)
 
 
-def _missed(keys: Collection[int], found: Sequence[Settled]) -> set[int]:
+def _missed(keys: Collection[int], found: Sequence[Reading]) -> set[int]:
     """Return the keys, up to the last claimed one, that others have locked; those look again after their commit."""
     claimed = {each.row.pk for each in found}
     last = max(claimed, default=max(keys))
     return {key for key in keys if key <= last} - claimed
 
 
-def _summary(results: Sequence[Settled], *, ended_early: bool = False) -> DueSummary:
+def _summary(results: Sequence[Reading], *, ended_early: bool = False) -> DueSummary:
     applied = sum(each.ends_well for each in results)
     return DueSummary(applied=applied, waiting=len(results) - applied, ended_early=ended_early)
 
@@ -112,24 +113,21 @@ def _advice(keys: Collection[int]) -> dict[str, Advice]:
     return with_retries(consulted) if steps else {}
 
 
-def _apply(keys: Sequence[int], size: int, advice: Mapping[str, Advice]) -> list[Settled]:
+def _apply(keys: Sequence[int], size: int, advice: Mapping[str, Advice]) -> list[Reading]:
     """Apply one batch; if the database refuses it, its halves, each in a transaction of its own.
 
     Each retry of the first one, for example after a deadlock, applies half as many notifications.
     """
 
-    def apply(some: Sequence[int]) -> list[Settled]:
+    def apply(some: Sequence[int]) -> list[Reading]:
         return with_retries(partial(_apply_once, some, len(some), advice))
-
-    def failed(key: int, error: Exception) -> list[Settled]:
-        return with_retries(partial(_store_failure, key, error))
 
     sizes = _halves(size)
     try:
         return with_retries(lambda: _apply_once(keys, next(sizes), advice))
     except Exception as error:  # noqa: BLE001  # handled below, for each notification by itself
         refusal_of(error)  # raises one that is not about the rows
-    return in_halves(keys[:size], apply, failed)
+    return in_halves(keys[:size], apply, _store_failure)
 
 
 def _halves(size: int) -> Iterator[int]:
@@ -138,7 +136,7 @@ def _halves(size: int) -> Iterator[int]:
         size = max(size // 2, 1)
 
 
-def _apply_once(keys: Collection[int], size: int, advice: Mapping[str, Advice]) -> list[Settled]:
+def _apply_once(keys: Collection[int], size: int, advice: Mapping[str, Advice]) -> list[Reading]:
     with write_transaction():
         now = datetime.now(UTC)
         readings = [read(row, now) for row in claim(keys, size)]
@@ -161,9 +159,9 @@ def _steps(readings: Sequence[Reading]) -> dict[str, list[tuple[Notification, St
     return dict(sorted(found.items()))
 
 
-def _store_failure(key: int, error: Exception) -> list[Settled]:
+@in_transaction
+def _store_failure(key: int, error: Exception) -> list[Reading]:
     """Store that a notification was refused; nothing if another process has it by now."""
-    with write_transaction():
-        results = [settled(Reading(row=row, error=error), None) for row in claim([key], 1)]
-        settle(results)
-        return results
+    results = [settled(Reading(row=row, error=error), None) for row in claim([key], 1)]
+    settle(results)
+    return results

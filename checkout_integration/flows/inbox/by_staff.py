@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from checkout_integration.conf import app_settings
 from checkout_integration.flows import ledger
 from checkout_integration.flows.database import (
+    in_transaction,
     locked,
     own_transaction,
     read_committed,
@@ -108,7 +109,6 @@ def preview_notification(notification: Notification, *, again: bool = False) -> 
             batch = _compute(reading, advice)
             return _application(reading, changes_of(batch) if batch else ())
 
-    _check_project(notification)
     return _or_failure(notification, preview)
 
 
@@ -146,18 +146,10 @@ def apply_notification(
                 record_staff_act(StaffAct.Act.APPLY, staff, project=notification.project, **about)
             return application
 
-    _check_project(notification)
     application = _or_failure(notification, apply)
     if application.state == State.FAILED:
-        with_retries(lambda: _store_failure(notification, application.reason))
+        _store_failure(notification, application.reason)
     return application
-
-
-def _check_project(notification: Notification) -> None:
-    if notification.project not in app_settings().projects:
-        raise NotApplicable(
-            _("The project “%(project)s” is not in the settings.") % {"project": notification.project}
-        )
 
 
 def _advice(notification: Notification) -> Advice:
@@ -207,6 +199,10 @@ def _application(reading: Reading, changes: tuple[ChangePreview, ...]) -> Applic
 
 def _or_failure(notification: Notification, work: Callable[[], Application]) -> Application:
     """Return the application; a failed one if our own code or the shop's raised an exception."""
+    if notification.project not in app_settings().projects:
+        raise NotApplicable(
+            _("The project “%(project)s” is not in the settings.") % {"project": notification.project}
+        )
     try:
         return with_retries(work)
     except NotApplicable:
@@ -219,10 +215,9 @@ def _or_failure(notification: Notification, work: Callable[[], Application]) -> 
     return Application(state=State.FAILED, reason=place)
 
 
+@in_transaction
 def _store_failure(notification: Notification, place: str) -> None:
     """Store the failure in a transaction of its own, since the one that applied it was rolled back."""
-    with write_transaction():
-        rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
-        if (row := locked(rows).first()) is not None:
-            failed = Reading(row=row, state=State.FAILED, reason=place)
-            settle([settled(failed, None)])
+    rows = Notification.primary.filter(pk=notification.pk, state__in=WAITING)
+    if (row := locked(rows).first()) is not None:
+        settle([Reading(row=row, state=State.FAILED, reason=place)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.ledger import Cause, Step
+from checkout_integration.flows.ledger import Cause, OrderChange, Step
 from checkout_integration.models import Notification
 from checkout_integration.models.actor import Actor
 from checkout_integration.models.columns import LONGEST_IDENTIFIER
@@ -34,14 +34,16 @@ def read_notification(body: bytes, reference_key: str) -> documents.Notification
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A stored notification as it was read, before the ledger.
+    """A stored notification as it was read, and once it is settled what the ledger made of it.
 
     Attributes:
         state: its next state unless the ledger fails on it.
-        reason: why it is quarantined; it names our rule, never the content.
+        reason: why it is quarantined; it names our rule, never the content. Of a failed one the place of the error.
         document: None where it cannot be read.
         step: its observation of an order; None where it has none.
         error: the exception of our own code.
+        change: the change of its order.
+        erased: no personal data of it may be stored.
 
     """
 
@@ -51,6 +53,13 @@ class Reading:
     document: documents.Notification | None = None
     step: Step | None = None
     error: Exception | None = None
+    change: OrderChange | None = None
+    erased: bool = False
+
+    @property
+    def ends_well(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.state in (State.APPLIED, State.TEST)
 
 
 def read(row: Notification, now: datetime, staff: Actor | None = None) -> Reading:

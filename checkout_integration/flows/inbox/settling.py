@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from checkout_integration import telemetry
-from checkout_integration.flows.database import (
-    Command,
-    update,
-)
+from checkout_integration.flows.database import Command, update
 from checkout_integration.flows.inbox.reading import Reading
 from checkout_integration.flows.inbox.storing import (
     NOT_APPLIED,
@@ -23,7 +20,7 @@ from checkout_integration.flows.inbox.storing import (
     open_incidents_about,
     unreadable_incidents,
 )
-from checkout_integration.flows.ledger import OrderChange, Outcome, log_change, names_erased
+from checkout_integration.flows.ledger import Outcome, log_change, names_erased
 from checkout_integration.flows.outbox import next_try, write_messages
 from checkout_integration.models import Incident, Notification
 from checkout_integration.models.actor import Actor
@@ -43,46 +40,19 @@ APPLIED: Final = Command(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled:
-    """The outcome of one notification. ``change``: of its order, where it has one."""
-
-    reading: Reading
-    state: str
-    reason: str = ""
-    erased: bool = False
-    change: OrderChange | None = None
-
-    @property
-    def row(self) -> Notification:
-        """The notification."""
-        return self.reading.row
-
-    @property
-    def ends_well(self) -> bool:
-        """Whether nothing is left to do."""
-        return self.state in (State.APPLIED, State.TEST)
-
-
-def settled(reading: Reading, outcome: Outcome | None) -> Settled:
-    """Return the outcome of a notification, with or without a step in the ledger."""
+def settled(reading: Reading, outcome: Outcome | None) -> Reading:
+    """Return a reading with the outcome of its step in the ledger, if it has one there."""
     error = outcome.error if outcome and outcome.error else reading.error
     if error:
         place = error_location(error)
         logger.error(
             "Notification %s could not be applied: %s", reading.row.key, place, extra=reading.row.log_ids
         )
-        return Settled(reading=reading, state=State.FAILED, reason=place)
-    return Settled(
-        reading=reading,
-        state=reading.state,
-        reason=reading.reason,
-        erased=bool(outcome and outcome.erased),
-        change=outcome.change if outcome else None,
-    )
+        return replace(reading, state=State.FAILED, reason=place)
+    return replace(reading, change=outcome.change, erased=outcome.erased) if outcome else reading
 
 
-def report(results: Sequence[Settled]) -> None:
+def report(results: Sequence[Reading]) -> None:
     """Count the outcomes and log the changes of orders, after the commit."""
     for each in results:
         changed = each.change is not None and each.change.changed
@@ -98,7 +68,7 @@ def report(results: Sequence[Settled]) -> None:
             logger.debug("Notification %s: %s.", each.row.key, outcome, extra=each.row.log_ids)
 
 
-def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
+def settle(results: Sequence[Reading], staff: Actor | None = None) -> None:
     """Write the states of a batch and its incidents, in the transaction that applied it."""
     incidents = [incident for each in results for incident in _incidents(each)]
     source: Origin = "staff" if staff else "notification"
@@ -123,9 +93,9 @@ def settle(results: Sequence[Settled], staff: Actor | None = None) -> None:
     write_messages(failures)
 
 
-def _withheld(results: Sequence[Settled]) -> list[int]:
+def _withheld(results: Sequence[Reading]) -> list[int]:
     """Return the notifications that name an erased customer, except those in the ledger, which finds out itself."""
-    taken = [each.row.pk for each in results if each.reading.step and each.state == State.APPLIED]
+    taken = [each.row.pk for each in results if each.step and each.state == State.APPLIED]
     strange = [each.row for each in results if each.row.body and each.row.pk not in taken]
     found: list[int] = []
     for project in sorted({row.project for row in strange}):
@@ -135,9 +105,9 @@ def _withheld(results: Sequence[Settled]) -> list[int]:
     return found
 
 
-def _incidents(each: Settled) -> list[Incident]:
+def _incidents(each: Reading) -> list[Incident]:
     """Return the incidents for staff."""
-    document = each.reading.document
+    document = each.document
     if _fails_anew(each):
         kind = REFUSED_CONTENT if each.state == State.QUARANTINED else NOT_APPLIED
         return [incident_about(each.row, kind, each.reason)]
@@ -147,18 +117,18 @@ def _incidents(each: Settled) -> list[Incident]:
     return unknown + unreadable_incidents(each.row, document)
 
 
-def _fails_anew(each: Settled) -> bool:
+def _fails_anew(each: Reading) -> bool:
     """Return whether it was not applied, and not for the reason that its row says already."""
     return not each.ends_well and (each.row.state, each.row.failure) != (each.state, each.reason)
 
 
-def _is_first_attempt(each: Settled) -> bool:
+def _is_first_attempt(each: Reading) -> bool:
     """Return whether this notification cannot have failed before: neither this body, nor that of an earlier attempt."""
-    document = each.reading.document
+    document = each.document
     return each.row.state == State.STORED and document is not None and document.delivery_try == 0
 
 
-def _write(results: Sequence[Settled]) -> None:
+def _write(results: Sequence[Reading]) -> None:
     """Write the states: one statement for applied ones, and one for the others with their reasons."""
     applied = [each.row.pk for each in results if each.state == State.APPLIED]
     others = [each.row for each in results if each.state != State.APPLIED]

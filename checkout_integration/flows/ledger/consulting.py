@@ -10,12 +10,13 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, own_transaction
 from checkout_integration.flows.ledger.batch import NO_ADVICE, Advice, Step, named_orders
 from checkout_integration.flows.ledger.customers import account_by_hook, identity_of
+from checkout_integration.flows.ledger.deciding import observed
 from checkout_integration.hooks import Hooks, load_hooks
 from checkout_integration.models import Checkout, CheckoutUser
 from checkout_integration.models.order import state_of
 from checkout_integration.policy.binding import reference_of
-from checkout_integration.policy.observation import Observation, Timing
-from checkout_integration.policy.state import NOTHING, OrderState, observe
+from checkout_integration.policy.observation import Observation
+from checkout_integration.policy.state import NOTHING
 from checkout_integration.protocol import order as documents
 
 
@@ -52,7 +53,7 @@ def _resolved(
         if (row is not None and row.checkout_id) or not names.isdisjoint(_names(project, own)):
             continue
         before = state_of(row) if row is not None else NOTHING
-        after = _observed(project, before, own)
+        after = observed(project, before, own)
         if not after.settled or after == before:
             continue
         try:
@@ -85,13 +86,6 @@ def _names(project: Project, observations: Sequence[Observation]) -> set[str]:
     orders = [observation.order for observation in observations]
     ids = {order.id or "" for order in orders}
     return ids | {reference_of(order, project.reference_key) for order in orders}
-
-
-def _observed(project: Project, state: OrderState, observations: Sequence[Observation]) -> OrderState:
-    timing = Timing(retry_interval=project.retry_delta, list_margin=project.list_delta)
-    for observation in observations:
-        state = observe(state, observation, timing)
-    return state
 
 
 def _accounts(project: Project, observations: Sequence[Observation]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final
@@ -111,14 +111,8 @@ def find_or_create(project: Project, identity: str, user: User, account_id: Any)
 
     Raises ``IntegrityError`` when another transaction has erased them meanwhile: the caller retries its whole transaction.
     """
-    known = _locked_users(project, [identity]).get(identity)
-    if known is not None:
-        return known
-    row = _row_of(project, identity, user, account_id)
-    insert_or_lock([row], "project", "identity")
-    if is_tombstoned(project, tombstones_of(identity)):
-        raise ErasedMeanwhile
-    return _locked_users(project, [identity])[identity]  # it may be one that another transaction has inserted
+    users = _found_or_inserted(project, [identity], lambda _: _row_of(project, identity, user, account_id))
+    return users[identity]
 
 
 def account_before_order(project: Project, identity: str, user: User) -> Any:
@@ -183,17 +177,12 @@ def find_users(batch: Batch) -> None:
             ids.setdefault(identity, user_id)
     if not orders:
         return
-    users = _locked_users(project, sorted(orders.keys() - batch.hints.strangers))
-    missing = {
-        identity: _row_of(
-            project, identity, order.state.order.user, _account_of(order, identity, batch.advice)
-        )
-        for identity, order in sorted(orders.items())
-        if identity not in users
-    }
-    if missing:
-        insert_or_lock(list(missing.values()), "project", "identity")
-        users |= _stored_users(project, missing)
+
+    def row_of(identity: str) -> CheckoutUser:
+        account_id = _account_of(orders[identity], identity, batch.advice)
+        return _row_of(project, identity, orders[identity].state.order.user, account_id)
+
+    users = _found_or_inserted(project, orders, row_of, strangers=batch.hints.strangers)
     learned = [
         user
         for identity, user in users.items()
@@ -221,18 +210,30 @@ def _learn_account(customer: CheckoutUser, order: LockedOrder | None, advice: Ad
     return customer.account_id is not None
 
 
-def _stored_users(project: Project, identities: Collection[str]) -> dict[str, CheckoutUser]:
-    """Return rows that were just inserted or locked, as they are stored: another transaction may have inserted one.
+def _found_or_inserted(
+    project: Project,
+    identities: Collection[str],
+    row_of: Callable[[str], CheckoutUser],
+    strangers: frozenset[str] = frozenset(),
+) -> dict[str, CheckoutUser]:
+    """Return rows or tombstones by identity, locked; missing rows are inserted, those of ``strangers`` without a look.
+
+    They are returned as they are stored: another transaction may have inserted one.
 
     RACE: we looked, and there was neither a row nor a tombstone. Then an erasure may have committed, which had found nothing
     of ours to lock, and our insertion has made a customer of somebody who was erased. Now the tombstone is seen: the
     caller's transaction is rolled back, and its retry finds the tombstone first. An erasure that begins later waits for our
     row.
     """
-    names = [name for identity in identities for name in (identity, *tombstones_of(identity))]
-    users = {user.identity: user for user in STORED.rows(project=project.alias, identities=names)}
-    if not users.keys() <= set(identities):
-        raise ErasedMeanwhile
+    users = _locked_users(project, sorted(set(identities) - strangers))
+    missing = {identity: row_of(identity) for identity in sorted(identities) if identity not in users}
+    if missing:
+        insert_or_lock(list(missing.values()), "project", "identity")
+        names = [name for identity in missing for name in (identity, *tombstones_of(identity))]
+        stored = {user.identity: user for user in STORED.rows(project=project.alias, identities=names)}
+        if not stored.keys() <= missing.keys():
+            raise ErasedMeanwhile
+        users |= stored
     return users
 
 

@@ -40,9 +40,9 @@ from checkout_integration.policy.fulfilment import (
     payment_of,
 )
 from checkout_integration.policy.incidents import REVIEW, causes, ended
-from checkout_integration.policy.observation import Source, Timing
+from checkout_integration.policy.observation import Observation, Source, Timing
 from checkout_integration.policy.signals import new_events
-from checkout_integration.policy.state import NOTHING, observe
+from checkout_integration.policy.state import NOTHING, OrderState, observe
 from checkout_integration.policy.unreadable import unknown_words
 from checkout_integration.policy.verdict import Reason, Terms, VerdictStatus, judge
 
@@ -97,7 +97,8 @@ def _prepared(batch: Batch, order_id: str, steps: Sequence[Step]) -> OrderChange
         raise batch.advice.errors[order_id]
     change = batch.order(order_id).begin([step.observation for step in steps], steps[0].cause)
     absorb(change)
-    _merge_observations(batch.project, change)
+    change.after = observed(batch.project, change.after, change.observations)
+    change.incidents += [word for each in change.observations for word in sorted(unknown_words(each))]
     _bind(batch, change)
     judge_payment(batch, change)
     follow(change)
@@ -132,11 +133,12 @@ def terms_of(project: Project, watched_since: datetime | None) -> Terms:
     )
 
 
-def _merge_observations(project: Project, change: OrderChange) -> None:
+def observed(project: Project, state: OrderState, observations: Sequence[Observation]) -> OrderState:
+    """Return the state with more observations."""
     timing = Timing(retry_interval=project.retry_delta, list_margin=project.list_delta)
-    for observation in change.observations:
-        change.after = observe(change.after, observation, timing)
-        change.incidents.extend(sorted(unknown_words(observation)))
+    for observation in observations:
+        state = observe(state, observation, timing)
+    return state
 
 
 def follow(change: OrderChange) -> None:

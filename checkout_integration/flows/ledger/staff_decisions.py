@@ -51,7 +51,7 @@ def accepted(order: Order, project: Project, cause: Cause) -> Batch:
 
 
 def bound(
-    order: Order, project: Project, to: Checkout | Callable[[OrderChange], Checkout], cause: Cause
+    order: Order, project: Project, cause: Cause, *, to: Checkout | Callable[[OrderChange], Checkout]
 ) -> Batch:
     """Return the batch that binds an order to a checkout: its payment is judged against it.
 

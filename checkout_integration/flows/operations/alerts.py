@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import override
 
 from checkout_integration.flows import outbox
-from checkout_integration.flows.database import locked, with_retries, write_transaction
+from checkout_integration.flows.database import in_transaction, locked, with_retries
 from checkout_integration.flows.monitoring import Finding, Health, health
 from checkout_integration.models import Alert, Order, OutboxMessage
 from checkout_integration.policy.severity import Severity
@@ -56,7 +56,7 @@ def send_alerts() -> bool:
     # This thread may have the language of the customer whom it has served last.
     with override(settings.LANGUAGE_CODE):
         found = health()
-        return with_retries(partial(_say, found))
+        return _say(found)
 
 
 def _take_turn(now: datetime) -> bool:
@@ -67,21 +67,21 @@ def _take_turn(now: datetime) -> bool:
     )
 
 
+@in_transaction
 def _say(found: Health) -> bool:
-    """Write a signal for each finding of which something is to be said, and note that it was said, in one transaction."""
-    with write_transaction():
-        rows = {row.kind: row for row in locked(Alert.primary.order_by("pk"))}
-        messages = []
-        for finding in found.findings:
-            kind = f"{finding.name} {finding.project}".rstrip()
-            row = rows.get(kind)
-            severity = finding.severity if finding.severity.is_urgent else Severity.OK
-            if _is_to_say(finding, severity, row, found.checked_at):
-                messages.append(_message(finding, severity, row))
-                Alert.primary.update_or_create(
-                    kind=kind, defaults={"severity": severity.value, "sent_at": found.checked_at}
-                )
-        outbox.write_messages(messages)
+    """Write a signal for each finding of which something is to be said, and note that it was said."""
+    rows = {row.kind: row for row in locked(Alert.primary.order_by("pk"))}
+    messages = []
+    for finding in found.findings:
+        kind = f"{finding.name} {finding.project}".rstrip()
+        row = rows.get(kind)
+        severity = finding.severity if finding.severity.is_urgent else Severity.OK
+        if _is_to_say(finding, severity, row, found.checked_at):
+            messages.append(_message(finding, severity, row))
+            Alert.primary.update_or_create(
+                kind=kind, defaults={"severity": severity.value, "sent_at": found.checked_at}
+            )
+    outbox.write_messages(messages)
     return bool(messages)
 
 

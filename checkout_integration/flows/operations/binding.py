@@ -15,24 +15,16 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows import ledger
-from checkout_integration.flows.database import (
-    record_staff_act,
-    resolve_incidents,
-    with_retries,
-    write_transaction,
-)
-from checkout_integration.flows.ledger import Cause, ChangePreview, OrderChange, changes_of
+from checkout_integration.flows.ledger import ChangePreview, OrderChange
+from checkout_integration.flows.operations.payments import decide
 from checkout_integration.models import Checkout, Order, Transition
 from checkout_integration.models.actor import Actor
 from checkout_integration.models.order import state_of
 from checkout_integration.policy.binding import reference_of
-from checkout_integration.policy.observation import Source
 from checkout_integration.policy.verdict import Verdict, judge
 from checkout_integration.protocol.order import Order as OrderDocument
 from checkout_integration.protocol.vocabulary import OrderType
 
-SETTLED_BY_BINDING: Final = ("review:unbound", "review:before_installation")
-"""Kinds of incidents that ask what a payment is for."""
 UNPAID: Final = (*Checkout.PAYABLE, Checkout.Status.REVIEW, Checkout.Status.CANCELLED, Checkout.Status.FAILED)
 OURS: Final = re.compile("[0-9a-f]{32}")
 """What `models.checkout.new_reference` makes."""
@@ -141,8 +133,9 @@ def bind_order(
         _check(to)
     elif to.project != order.project:
         raise ValueError(_("The checkout belongs to another project."))
-    project = app_settings().project(order.project)
-    return with_retries(lambda: _bind(order, project, to, staff, reason))
+    target = to if isinstance(to, Checkout) else partial(_described_checkout, to)
+    (change,) = decide(order, Transition.Act.BIND, staff, reason, partial(ledger.bound, to=target))
+    return change
 
 
 def _check(described: CheckoutDescription) -> None:
@@ -154,27 +147,9 @@ def _check(described: CheckoutDescription) -> None:
         raise ValueError(_("Give amount and currency, or neither."))
 
 
-def _bind(
-    order: Order,
-    project: Project,
-    to: Checkout | CheckoutDescription,
-    staff: Actor | None,
-    reason: str,
-) -> ChangePreview:
-    cause = Cause(source=Source.STAFF, staff=staff, act=Transition.Act.BIND, reason=reason)
-    with write_transaction():
-        target = to if isinstance(to, Checkout) else partial(_described_checkout, project, to)
-        batch = ledger.bound(order, project, target, cause)
-        (change,) = changes_of(batch)
-        ledger.write(batch)
-        resolve_incidents(Q(order=order.pk, kind__in=SETTLED_BY_BINDING), staff)
-        ledger.end_groups(project, staff, by_staff=True)
-        record_staff_act(Transition.Act.BIND, staff, project=order.project, reason=reason, order_id=order.pk)
-        return change
-
-
-def _described_checkout(project: Project, to: CheckoutDescription, change: OrderChange) -> Checkout:
+def _described_checkout(to: CheckoutDescription, change: OrderChange) -> Checkout:
     """Insert the checkout that staff describe. The insertion locks it."""
+    project = app_settings().project(change.row.project)
     document, customer = change.after.order, change.row.user
     # The account of a link gets it as it gets what the customer bought, so that it can be taken back.
     known = customer.account_id if customer and not customer.linked_at else None

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Q, QuerySet
 
 from checkout_integration.flows import ledger
-from checkout_integration.flows.database import locked, record_staff_act, with_retries, write_transaction
+from checkout_integration.flows.database import in_transaction, locked, record_staff_act
 from checkout_integration.flows.outbox import make_postponed_due
 from checkout_integration.models import Checkout, CheckoutUser, StaffAct
 from checkout_integration.models.actor import Actor
@@ -47,29 +47,26 @@ def unlink_account(customer: CheckoutUser, *, staff: Actor | None, reason: str) 
     return _link(customer, None, StaffAct.Act.UNLINK, staff, reason)
 
 
+@in_transaction
 def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:
     """Take a claimed checkout from its account: it is nobody's again. Return False where it was not claimed."""
-
-    def undo() -> bool:
-        with write_transaction():
-            rows = Checkout.primary.filter(pk=checkout.pk, claimed_at__isnull=False)
-            row = rows.only("user", "claimed_at", "paid_order").first()
-            if row is None or not rows.update(user_id=None, claimed_at=None):
-                return False
-            record_staff_act(
-                StaffAct.Act.UNCLAIM,
-                staff,
-                project=checkout.project,
-                reason=reason,
-                account_id=row.user_id,
-                order_id=row.paid_order_id,
-                detail=row.claimed_at.isoformat(),
-            )
-        return True
-
-    return with_retries(undo)
+    rows = Checkout.primary.filter(pk=checkout.pk, claimed_at__isnull=False)
+    row = rows.only("user", "claimed_at", "paid_order").first()
+    if row is None or not rows.update(user_id=None, claimed_at=None):
+        return False
+    record_staff_act(
+        StaffAct.Act.UNCLAIM,
+        staff,
+        project=checkout.project,
+        reason=reason,
+        account_id=row.user_id,
+        order_id=row.paid_order_id,
+        detail=row.claimed_at.isoformat(),
+    )
+    return True
 
 
+@in_transaction
 def _link(
     customer: CheckoutUser,
     account: AbstractBaseUser | None,
@@ -77,23 +74,19 @@ def _link(
     staff: Actor | None,
     reason: str,
 ) -> bool:
-    def link() -> bool:
-        with write_transaction():
-            before = CheckoutUser.primary.filter(pk=customer.pk).values_list("account", flat=True).first()
-            count = ledger.link_to_account(customer, account.pk if account else None)
-            if count is not None:
-                record_staff_act(
-                    act,
-                    staff,
-                    project=customer.project,
-                    reason=reason,
-                    customer_id=customer.pk,
-                    account_id=account.pk if account else before,
-                    counts={"checkouts": count},
-                )
-        return count is not None
-
-    return with_retries(link)
+    before = CheckoutUser.primary.filter(pk=customer.pk).values_list("account", flat=True).first()
+    count = ledger.link_to_account(customer, account.pk if account else None)
+    if count is not None:
+        record_staff_act(
+            act,
+            staff,
+            project=customer.project,
+            reason=reason,
+            customer_id=customer.pk,
+            account_id=account.pk if account else before,
+            counts={"checkouts": count},
+        )
+    return count is not None
 
 
 def block_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str) -> bool:
@@ -114,6 +107,7 @@ def unblock_customer(customer: CheckoutUser, *, staff: Actor | None, reason: str
     return _decide(customer, StaffAct.Act.UNBLOCK, None, staff, reason)
 
 
+@in_transaction
 def _decide(
     customer: CheckoutUser,
     act: StaffAct.Act,
@@ -121,17 +115,13 @@ def _decide(
     staff: Actor | None,
     reason: str,
 ) -> bool:
-    def decide() -> bool:
-        with write_transaction():
-            open_ones = rows_of_person(customer).filter(blocked_at__isnull=act == StaffAct.Act.BLOCK)
-            keys = [row.pk for row in locked(open_ones).order_by("pk")]
-            CheckoutUser.primary.filter(pk__in=keys).update(blocked_at=blocked_at)
-            if keys:
-                about: dict[str, Any] = {"customer_id": customer.pk, "counts": {"customers": len(keys)}}
-                record_staff_act(act, staff, project=customer.project, reason=reason, **about)
-        return bool(keys)
-
-    return with_retries(decide)
+    open_ones = rows_of_person(customer).filter(blocked_at__isnull=act == StaffAct.Act.BLOCK)
+    keys = [row.pk for row in locked(open_ones).order_by("pk")]
+    CheckoutUser.primary.filter(pk__in=keys).update(blocked_at=blocked_at)
+    if keys:
+        about: dict[str, Any] = {"customer_id": customer.pk, "counts": {"customers": len(keys)}}
+        record_staff_act(act, staff, project=customer.project, reason=reason, **about)
+    return bool(keys)
 
 
 def rows_of_person(customer: CheckoutUser) -> QuerySet[CheckoutUser]:

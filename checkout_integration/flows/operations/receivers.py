@@ -14,12 +14,12 @@ from django.db.models import Count, Q, QuerySet
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     database_now,
+    in_transaction,
     locked,
     record_staff_act,
     state_database,
-    with_retries,
-    write_transaction,
 )
+from checkout_integration.flows.operations.notes import note_in_history
 from checkout_integration.flows.outbox import (
     complete_by_staff,
     finish,
@@ -36,9 +36,8 @@ from checkout_integration.models import (
     StaffAct,
     Transition,
 )
-from checkout_integration.models.actor import Actor, actor_columns
+from checkout_integration.models.actor import Actor
 from checkout_integration.models.history import LONGEST_REASON
-from checkout_integration.policy.observation import Source
 from checkout_integration.signals import checkout_paid
 
 logger = logging.getLogger("checkout_integration.support")
@@ -97,21 +96,21 @@ def retry_run(run: ReceiverRun, *, staff: AbstractBaseUser) -> bool:
     Return False when it has just become due, waits for an earlier run, is running, or done: a second run would grant twice.
     The account is logged by its primary key.
     """
-    made_due = with_retries(lambda: _retry_run(run, staff))
+    made_due = _retry_run(run, staff)
     if made_due:
         ids = {"receiver_run": run.pk, "receiver": run.receiver, "staff": staff.pk}
         logger.info("ReceiverRun %s was made due again by account %s.", run.pk, staff.pk, extra=ids)
     return made_due
 
 
+@in_transaction
 def _retry_run(run: ReceiverRun, staff: Actor) -> bool:
     own = ReceiverRun.primary.filter(pk=run.pk)
-    with write_transaction():
-        again = make_due_again(own.filter(state__in=ENDED))
-        made_due = bool(again or own.filter(_waiting()).update(due_at=database_now()))
-        if made_due:
-            about: dict[str, Any] = {"order_id": run.message.payer_id, "receiver": run.receiver}
-            record_staff_act(StaffAct.Act.RETRY, staff, project=run.message.project, **about)
+    again = make_due_again(own.filter(state__in=ENDED))
+    made_due = bool(again or own.filter(_waiting()).update(due_at=database_now()))
+    if made_due:
+        about: dict[str, Any] = {"order_id": run.message.payer_id, "receiver": run.receiver}
+        record_staff_act(StaffAct.Act.RETRY, staff, project=run.message.project, **about)
     return made_due
 
 
@@ -153,37 +152,24 @@ def pause_of(name: str) -> Pause | None:
     return next((each for each in pauses() if each.receiver in names), None)
 
 
+@in_transaction
 def mark_granted(run: ReceiverRun, *, staff: Actor, reason: str) -> bool:
     """Mark a receiver of ``checkout_paid`` as completed: staff granted its goods by hand. A reversal will then undo it.
 
     Return False when it is running, has completed, or its grant was closed. The order's history has account and reason.
     """
-    return with_retries(lambda: _mark_granted(run, staff, reason))
-
-
-def _mark_granted(run: ReceiverRun, staff: Actor, reason: str) -> bool:
     grant = run.message.grant
     if grant is None or run.message.signal != checkout_paid.name:
         return False
-    with write_transaction():
-        # Lock order: the run, then its grant, as an attempt locks them.
-        runs = ReceiverRun.primary.filter(pk=run.pk, state__in=MARKABLE)
-        own = locked(runs).first()
-        if own is None or not finish(own, ReceiverRun.State.DONE, before=MARKABLE):
-            return False
-        if not complete_by_staff(grant.pk, run.receiver):
-            transaction.set_rollback(True, using=state_database())
-            return False
-        payer = Order.primary.get(grants=grant)  # read now: the grant may have been handed over
-        Transition.primary.create(
-            order=payer,
-            from_status=payer.status,
-            to_status=payer.status,
-            source=Source.STAFF.value,
-            act=Transition.Act.MARK_GRANTED,
-            reason=reason[:LONGEST_REASON],
-            **actor_columns(staff),
-        )
-        about: dict[str, Any] = {"order_id": payer.pk, "receiver": run.receiver}
-        record_staff_act(Transition.Act.MARK_GRANTED, staff, project=payer.project, reason=reason, **about)
+    # Lock order: the run, then its grant, as an attempt locks them.
+    own = locked(ReceiverRun.primary.filter(pk=run.pk, state__in=MARKABLE)).first()
+    if own is None or not finish(own, ReceiverRun.State.DONE, before=MARKABLE):
+        return False
+    if not complete_by_staff(grant.pk, run.receiver):
+        transaction.set_rollback(True, using=state_database())
+        return False
+    payer = Order.primary.get(grants=grant)  # read now: the grant may have been handed over
+    note_in_history(payer, Transition.Act.MARK_GRANTED, staff, reason[:LONGEST_REASON])
+    about: dict[str, Any] = {"order_id": payer.pk, "receiver": run.receiver}
+    record_staff_act(Transition.Act.MARK_GRANTED, staff, project=payer.project, reason=reason, **about)
     return True

@@ -29,6 +29,7 @@ from checkout_integration.flows.database import (
     Command,
     Query,
     database_now,
+    in_transaction,
     locked,
     with_retries,
     write_transaction,
@@ -208,7 +209,7 @@ def claim(
     for number in range(MOST_TRIES):
         look = look_for(limit, lines)
         if left := [run.key for run in look.running if run.is_late and (lines is None or run.line in lines)]:
-            if taken := with_retries(partial(_take_over, left, worker)):
+            if taken := _take_over(left, worker):
                 return taken
             look = look_for(limit, lines)
         most, window = _window(look, worker, lines)
@@ -245,29 +246,29 @@ def give_back(runs: Sequence[ReceiverRun]) -> None:
         with_retries(lambda: ours.filter(pk__in=[run.pk for run in runs]).update(**given))
 
 
+@in_transaction
 def _take_over(keys: Sequence[int], worker: Worker | None) -> list[ReceiverRun]:
     """Take over one run of a dead process, alone: it may have killed the process. Runs that were not begun become due again.
 
     A process that has died has no lock at all; one that is stuck in a receiver has the lock of that run. So a run that has
     the same fence as a locked run was not begun: it becomes due, and its attempt is not counted.
     """
-    with write_transaction():
-        late = Q(due_at__lte=left_behind_before()) | Q(due_at__gt=database_now() + GRACE)
-        left = ReceiverRun.primary.filter(late, pk__in=keys, state=State.RUNNING)
-        free = list(locked(left, wait=False).order_by("due_at", "pk"))
-        others = ReceiverRun.primary.filter(fence__in={run.fence for run in free}, state=State.RUNNING)
-        living = set(others.exclude(pk__in=[run.pk for run in free]).values_list("fence", flat=True))
-        unbegun = [run.pk for run in free if run.fence in living]
-        if unbegun:
-            ReceiverRun.primary.filter(pk__in=unbegun).update(
-                state=State.DUE, exclusive=None, attempts=F("attempts") - 1
-            )
-        begun = [run for run in free if run.fence not in living]
-        # Of a receiver that this process does not know, the attempt counts too, and others do the next one.
-        foreign = [run.pk for run in begun if run.receiver not in known_names()]
-        if foreign:
-            ReceiverRun.primary.filter(pk__in=foreign).update(state=State.DUE, exclusive=None)
-        return _mark([run for run in begun if run.pk not in foreign][:1], worker)
+    late = Q(due_at__lte=left_behind_before()) | Q(due_at__gt=database_now() + GRACE)
+    left = ReceiverRun.primary.filter(late, pk__in=keys, state=State.RUNNING)
+    free = list(locked(left, wait=False).order_by("due_at", "pk"))
+    others = ReceiverRun.primary.filter(fence__in={run.fence for run in free}, state=State.RUNNING)
+    living = set(others.exclude(pk__in=[run.pk for run in free]).values_list("fence", flat=True))
+    unbegun = [run.pk for run in free if run.fence in living]
+    if unbegun:
+        ReceiverRun.primary.filter(pk__in=unbegun).update(
+            state=State.DUE, exclusive=None, attempts=F("attempts") - 1
+        )
+    begun = [run for run in free if run.fence not in living]
+    # Of a receiver that this process does not know, the attempt counts too, and others do the next one.
+    foreign = [run.pk for run in begun if run.receiver not in known_names()]
+    if foreign:
+        ReceiverRun.primary.filter(pk__in=foreign).update(state=State.DUE, exclusive=None)
+    return _mark([run for run in begun if run.pk not in foreign][:1], worker)
 
 
 def _window(look: Look, worker: Worker | None, lines: Collection[str] | None) -> tuple[int, list[Due]]:

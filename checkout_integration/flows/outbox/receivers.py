@@ -28,13 +28,13 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, Final
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.flows.database import (
     database_now,
+    in_transaction,
     insert_missing,
     keys_by_index,
     locked,
@@ -55,7 +55,6 @@ from checkout_integration.signals import (
     payment_success,
 )
 from checkout_integration.signals.durable import Receiver as Function
-from checkout_integration.signals.durable import UndoneWhen
 
 logger = logging.getLogger("checkout_integration.support")
 
@@ -111,11 +110,6 @@ class Remembered:
     def row(self, signal: str, *names: str) -> Receiver | None:
         """Return the receiver that has or had one of these names; the oldest, if there are several."""
         return next(iter(rows_of(self.rows, signal, names)), None)
-
-    def stored_name(self, signal: str, name: str) -> str:
-        """Return the name under which the runs of a receiver are stored."""
-        row = self.row(signal, name)
-        return row.name if row else name
 
 
 def last_change(rows: Iterable[Receiver]) -> int:
@@ -210,7 +204,7 @@ def receivers_of(signal: str, remembered: Remembered | None = None) -> list[str]
 
 
 def stored_name(signal: str, name: str, remembered: Remembered | None = None) -> str:
-    """Return the name under which the runs of a receiver that is connected here are stored."""
+    """Return the name under which the runs of a receiver are stored, by any of its names."""
     formerly = SIGNALS[signal].formerly(name)
     row = (remembered or this_process.remembered).row(signal, name, *formerly)
     return row.name if row else formerly[-1] if formerly else name
@@ -232,10 +226,10 @@ def _names_of(signal: str, name: str) -> set[str]:
 
 def plan_of(signal: str, name: str) -> RetryPlan:
     """Return when the receiver with these runs is called again; the usual plan where it is not connected here."""
-    return SIGNALS[signal].plan(_name_here(SIGNALS[signal], name))
+    return SIGNALS[signal].plan(name_here(SIGNALS[signal], name))
 
 
-def _name_here(signal: DurableSignal[Any], name: str) -> str:
+def name_here(signal: DurableSignal[Any], name: str) -> str:
     """Return the name under which the receiver with these runs is connected here."""
     here = signal.connected(sender=Order)
     return next((each for each in here if name in _names_of(signal.name, each)), name)
@@ -251,45 +245,6 @@ def known_names() -> frozenset[str]:
     """Return the names of all receivers that this process can run, and that are not paused."""
     names = frozenset(name for signal in SIGNALS for name in callables(signal))
     return names - this_process.remembered.paused
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pairs:
-    """What a receiver of ``checkout_reversed`` undoes, by the names under which runs of ``checkout_paid`` are stored.
-
-    ``undone`` is empty if it undoes all. ``known``: receivers of ``checkout_paid`` that are connected here, or that a
-    receiver of another process undoes.
-    """
-
-    undone: frozenset[str]
-    when: UndoneWhen
-    known: frozenset[str]
-    remembered: Remembered
-
-    def stored_name(self, name: str) -> str:
-        """Return the name under which the runs of a receiver of ``checkout_paid`` are stored."""
-        return self.remembered.stored_name(checkout_paid.name, name)
-
-
-def pairs_of(receiver: str) -> Pairs:
-    """Return what a receiver of ``checkout_reversed``, which this process can run, undoes.
-
-    A release may undo the same goods by another name than this one: what was recorded last counts too.
-    """
-    remembered, paid = this_process.remembered, checkout_paid.connected(sender=Order)
-    undoing = checkout_reversed.undoing(_name_here(checkout_reversed, receiver), paid)
-    row = remembered.row(checkout_reversed.name, receiver)
-    undone = {*undoing.names, *(row.undoes if row and undoing.names else ())}
-    others = [each for each in remembered.rows if each.signal == checkout_reversed.name and each is not row]
-    undone_by_others = {name for each in others if each.retired_at is None for name in each.undoes}
-    return Pairs(
-        undone=frozenset(remembered.stored_name(checkout_paid.name, name) for name in undone),
-        when=undoing.when,
-        known=frozenset(
-            remembered.stored_name(checkout_paid.name, name) for name in undone_by_others.union(paid)
-        ),
-        remembered=remembered,
-    )
 
 
 def record_now() -> None:
@@ -382,21 +337,21 @@ def _note_missing(remembered: Remembered, now: datetime) -> bool:
         for row in remembered.rows
     ):
         return False
-    retired = with_retries(partial(_retire, missing, now))
+    retired = _retire(missing, now)
     for row in retired:
         if row.signal not in GOODS_SIGNALS:
             end_runs(row)
     return bool(retired)
 
 
+@in_transaction
 def _retire(chosen: Q, now: datetime) -> list[Receiver]:
-    with write_transaction():
-        rows = list(locked(Receiver.primary.all()).order_by("pk"))
-        found = list(Receiver.primary.filter(chosen))
-        keys = [row.pk for row in found]
-        Receiver.primary.filter(pk__in=keys, retired_at=None).update(
-            retired_at=now, changes=last_change(rows) + 1
-        )
+    rows = list(locked(Receiver.primary.all()).order_by("pk"))
+    found = list(Receiver.primary.filter(chosen))
+    keys = [row.pk for row in found]
+    Receiver.primary.filter(pk__in=keys, retired_at=None).update(
+        retired_at=now, changes=last_change(rows) + 1
+    )
     return found
 
 
@@ -405,17 +360,17 @@ def end_runs(receiver: Receiver) -> int:
     unfinished = ReceiverRun.primary.filter(receiver__in={receiver.name, *receiver.names}, state__in=WAITING)
     ended, count = 0, 1
     while count:
-        count = with_retries(partial(_end, unfinished.filter(message__signal=receiver.signal)))
+        count = _end(unfinished.filter(message__signal=receiver.signal))
         ended += count
     return ended
 
 
+@in_transaction
 def _end(unfinished: QuerySet[ReceiverRun]) -> int:
-    with write_transaction():
-        # The newest first: an end makes the run behind it due.
-        keys = list(unfinished.order_by("-pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
-        runs = locked(ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
-        return sum(finish(run, State.SUPERSEDED, before=WAITING) for run in runs)
+    # The newest first: an end makes the run behind it due.
+    keys = list(unfinished.order_by("-pk").values_list("pk", flat=True)[:MOST_AT_ONCE])
+    runs = locked(ReceiverRun.primary.filter(pk__in=keys, state__in=WAITING)).order_by("-pk")
+    return sum(finish(run, State.SUPERSEDED, before=WAITING) for run in runs)
 
 
 def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
@@ -433,7 +388,7 @@ def retire_receiver(name: str, *, staff: Actor | None = None) -> int | None:
     ):
         return None
     chosen = Q(pk__in=[row.pk for row in rows], last_seen__lte=now - ABSENT_AFTER)
-    ended = sum(end_runs(row) for row in with_retries(partial(_retire, chosen, now)))
+    ended = sum(end_runs(row) for row in _retire(chosen, now))
     counts = {"receiver_runs": ended}
     record_staff_act(StaffAct.Act.RETIRE, staff, project=None, receiver=name, counts=counts)
     ids = {"receiver": name, "staff": staff.pk if staff else None}

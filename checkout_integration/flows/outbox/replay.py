@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from checkout_integration.flows.database import (
     database_now,
+    in_transaction,
     insert_missing,
     locked,
     record_staff_act,
     with_retries,
-    write_transaction,
 )
 from checkout_integration.flows.outbox.receivers import (
     callables,
@@ -87,10 +86,7 @@ def replay_events(chosen: ReplaySelection, *, staff: Actor | None = None) -> int
     """Make a run, due now, for each past event that the receiver has no run of; return how many. Raises `UnknownReceiver`."""
     missed = list(_missed(chosen).order_by("pk").values_list("pk", flat=True))
     _record(StaffAct.Act.REPLAY, chosen, staff, len(missed))
-    return sum(
-        with_retries(partial(_give, missed[start : start + BATCH], chosen))
-        for start in range(0, len(missed), BATCH)
-    )
+    return sum(_give(missed[start : start + BATCH], chosen) for start in range(0, len(missed), BATCH))
 
 
 def _missed(chosen: ReplaySelection) -> QuerySet[OutboxMessage]:
@@ -109,22 +105,22 @@ def _bounds(chosen: ReplaySelection) -> dict[str, object]:
     return bounds
 
 
+@in_transaction
 def _give(keys: Sequence[int], chosen: ReplaySelection) -> int:
     """Make the missing runs of one batch of messages. Two processes at the same time make each run once."""
     now = database_now()
     outbox_messages = OutboxMessage.primary.filter(pk__in=keys)
     had = ReceiverRun.primary.filter(message__in=keys, receiver__in=chosen.names())
-    with write_transaction():
-        given = set(had.values_list("message", flat=True))
-        missing = outbox_messages.exclude(pk__in=given).order_by("pk")
-        runs = [
-            ReceiverRun(
-                message=each, line=each.line, receiver=stored_name(each.signal, chosen.receiver), due_at=now
-            )
-            for each in missing
-        ]
-        insert_missing(runs, "message", "receiver")
-        outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(state=OutboxMessage.State.SENT)
+    given = set(had.values_list("message", flat=True))
+    missing = outbox_messages.exclude(pk__in=given).order_by("pk")
+    runs = [
+        ReceiverRun(
+            message=each, line=each.line, receiver=stored_name(each.signal, chosen.receiver), due_at=now
+        )
+        for each in missing
+    ]
+    insert_missing(runs, "message", "receiver")
+    outbox_messages.filter(state=OutboxMessage.State.NO_RECEIVERS).update(state=OutboxMessage.State.SENT)
     return len(runs)
 
 
@@ -179,22 +175,18 @@ def make_postponed_due(checkouts: QuerySet[Checkout]) -> int:
     return make_all_due(runs, list(runs.values_list("pk", flat=True)), ended=[ReceiverRun.State.FAILED])
 
 
+@in_transaction
 def make_due_again(ended: QuerySet[ReceiverRun]) -> int:
     """Make runs that ended without success due now; return how many. If two callers do so, each run is counted by one."""
-
-    def make_due() -> int:
-        with write_transaction():
-            runs = list(locked(ended))
-            remember(runs)
-            again = ReceiverRun.primary.filter(pk__in=[run.pk for run in runs])
-            return again.update(
-                state=ReceiverRun.State.DUE,
-                attempts=0,
-                due_at=database_now(),
-                finished_at=None,
-                error="",
-                postponed_since=None,
-                postponed_for="",
-            )
-
-    return with_retries(make_due)
+    runs = list(locked(ended))
+    remember(runs)
+    again = ReceiverRun.primary.filter(pk__in=[run.pk for run in runs])
+    return again.update(
+        state=ReceiverRun.State.DUE,
+        attempts=0,
+        due_at=database_now(),
+        finished_at=None,
+        error="",
+        postponed_since=None,
+        postponed_for="",
+    )

@@ -13,9 +13,8 @@ from checkout_integration import telemetry
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
     database_now,
+    in_transaction,
     locked,
-    with_retries,
-    write_transaction,
 )
 from checkout_integration.flows.outbox.exclusivity import finish
 from checkout_integration.flows.outbox.messages import life_cycle_message, write_messages
@@ -122,17 +121,16 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     plan = plan_of(run.message.signal, run.receiver)
     given_up = run.attempts >= plan.most_attempts
 
+    @in_transaction
     def end() -> bool:
-        with write_transaction():
-            # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-            ended = bool(locked(_ours(run))) and _end(run, name_of(error), None if given_up else plan)
-            if ended:
-                store_failure(run, error)
+        # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
+        ended = bool(locked(_ours(run))) and _end(run, name_of(error), None if given_up else plan)
+        if ended:
+            store_failure(run, error)
         return ended
 
     # The attempt may have lost the connection. A retry after a commit whose response was lost finds the run ended.
-    ended = with_retries(end)
-    if ended:
+    if end():
         outcome, message = "given_up" if given_up else "failed", run.message
         telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome=outcome)
     report_failure(run, error, given_up=given_up)
@@ -155,21 +153,21 @@ def postpone(run: ReceiverRun, later: RetryLater) -> bool:
     if now >= end:
         return False
 
+    @in_transaction
     def write() -> None:
-        with write_transaction():
-            # RACE: as in `fail`, another process may have taken the run over.
-            if runs := list(locked(_ours(run))):
-                remember(runs)
-                _later(
-                    run,
-                    min(now + later.wait, end),
-                    attempts=F("attempts") - 1,
-                    error="",
-                    postponed_since=since,
-                    postponed_for=later.cause,
-                )
+        # RACE: as in `fail`, another process may have taken the run over.
+        if runs := list(locked(_ours(run))):
+            remember(runs)
+            _later(
+                run,
+                min(now + later.wait, end),
+                attempts=F("attempts") - 1,
+                error="",
+                postponed_since=since,
+                postponed_for=later.cause,
+            )
 
-    with_retries(write)
+    write()
     message = run.message
     telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome="postponed")
     logger.info("Receiver %s asked to be called later.", run.receiver, extra=run.log_ids)

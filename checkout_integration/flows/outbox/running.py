@@ -41,11 +41,12 @@ from checkout_integration.flows.outbox.retrying import (
     put_back,
     take_back_attempt,
 )
-from checkout_integration.flows.outbox.undoing import Ruling, ask_staff_to_undo, ruling_on
+from checkout_integration.flows.outbox.undoing import ask_staff_to_undo, ruling_on
 from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.order import public_state_of
 from checkout_integration.models.row import Row
 from checkout_integration.policy.signals import signal_facts
+from checkout_integration.policy.undoing import Ruling
 from checkout_integration.protocol.form import safe_address
 from checkout_integration.signals import LIFE_CYCLE, SIGNALS, RetryLater, checkout_abandoned
 from checkout_integration.signals.durable import Receiver

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from enum import Enum, auto
 from typing import Any, Final
 
 from checkout_integration.flows.database import (
@@ -17,14 +16,15 @@ from checkout_integration.flows.database import (
     open_incidents,
     update,
 )
+from checkout_integration.flows.outbox import receivers
 from checkout_integration.flows.outbox.abandoned import is_abandoned
 from checkout_integration.flows.outbox.messages import write_messages
-from checkout_integration.flows.outbox.receivers import other_names, pairs_of
+from checkout_integration.flows.outbox.receivers import name_here, other_names, stored_name
 from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.order import public_state_of
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.signals import signal_facts
-from checkout_integration.policy.undoing import GrantedBy, Undo, undo
+from checkout_integration.policy.undoing import GrantedBy, Ruling, undo
 from checkout_integration.policy.verdict import Reason
 from checkout_integration.signals import checkout_abandoned, checkout_paid, checkout_reversed
 
@@ -41,6 +41,8 @@ GAME_SERVER: Final = "game server"
 def granted_by_receivers(grant: Grant) -> tuple[GrantedBy, bool]:
     """Return the receivers of ``checkout_paid`` that began and completed for a closed grant, and whether one is running.
 
+    By the names under which their runs are stored.
+
     RACE: one statement reads all runs, so each of them is either running, or has ended and shows how. No run begins any more,
     whatever its line: an attempt looks for an open grant under its run's lock, and its claim was committed before that. If a
     run is reset after it was read here, the grant says what it did, and the grant is read last.
@@ -52,7 +54,7 @@ def granted_by_receivers(grant: Grant) -> tuple[GrantedBy, bool]:
     begun = {receiver for receiver, _, attempts in runs if attempts}
     completed = {receiver for receiver, state, _ in runs if state == State.DONE}
     by = GrantedBy(
-        begun=frozenset(begun.union(columns.begun)), completed=frozenset(completed.union(columns.completed))
+        begun=_stored(begun.union(columns.begun)), completed=_stored(completed.union(columns.completed))
     )
     return by, any(state == State.RUNNING for _, state, _ in runs)
 
@@ -92,18 +94,6 @@ def complete_by_staff(grant: int, receiver: str) -> bool:
     return True
 
 
-class Ruling(Enum):
-    """The decision about a run.
-
-    ``SUPERSEDED``: its grant was closed, nothing was granted that it could undo, or its checkout is not abandoned any more.
-    """
-
-    RUN = auto()
-    WAIT = auto()
-    SUPERSEDED = auto()
-    RECEIVERS_RENAMED = auto()
-
-
 def ruling_on(run: ReceiverRun) -> Ruling:
     """Return whether a run is to be run. The caller has locked its row and read its grant."""
     message = run.message
@@ -135,22 +125,26 @@ def _ran_as_another(run: ReceiverRun) -> bool:
 
 
 def _ruling_on_reversal(run: ReceiverRun, grant: Grant) -> Ruling:
+    """Return whether a receiver of ``checkout_reversed``, which this process can run, has goods to revoke.
+
+    A release may undo the same goods by another name than this one: what was recorded last counts too. The receivers of
+    ``checkout_paid`` are known that are connected here, or that a receiver of another process undoes.
+    """
     granted, is_running = granted_by_receivers(grant)
     if is_running:
         return Ruling.WAIT
-    pairs = pairs_of(run.receiver)
-    by = GrantedBy(
-        begun=frozenset(map(pairs.stored_name, granted.begun)),
-        completed=frozenset(map(pairs.stored_name, granted.completed)),
-    )
-    outcome = undo(
-        by, pairs.undone, connected=pairs.known | {GAME_SERVER}, attempted=pairs.when == "attempted"
-    )
-    return {
-        Undo.RUN: Ruling.RUN,
-        Undo.NOTHING: Ruling.SUPERSEDED,
-        Undo.UNKNOWN: Ruling.RECEIVERS_RENAMED,
-    }[outcome]
+    remembered, paid = receivers.this_process.remembered, checkout_paid.connected(sender=Order)
+    undoing = checkout_reversed.undoing(name_here(checkout_reversed, run.receiver), paid)
+    row = remembered.row(checkout_reversed.name, run.receiver)
+    undone = {*undoing.names, *(row.undoes if row and undoing.names else ())}  # empty if it undoes all
+    others = [each for each in remembered.rows if each.signal == checkout_reversed.name and each is not row]
+    undone_by_others = {name for each in others if each.retired_at is None for name in each.undoes}
+    known = _stored(undone_by_others.union(paid)) | {GAME_SERVER}
+    return undo(granted, _stored(undone), connected=known, attempted=undoing.when == "attempted")
+
+
+def _stored(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(stored_name(checkout_paid.name, name) for name in names)
 
 
 def ask_staff_to_undo(run: ReceiverRun) -> None:

@@ -12,18 +12,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final
 
 from django.db.models import Q, QuerySet
 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
+    in_transaction,
     insert_or_lock,
     locked,
     record_staff_act,
     upsert,
     with_retries,
-    write_transaction,
 )
 from checkout_integration.flows.inbox import apply_orders_of
 from checkout_integration.flows.ledger import (
@@ -126,24 +127,25 @@ def erase_customer(person: Person, request: PrivacyRequest) -> Erasure:
     """
     project = app_settings().project(person.project)
     found = preview_erasure(person)  # and remembers rows that can be found only while addresses are known
-    with_retries(lambda: _make_rows(project, person))
-    met = with_retries(lambda: _leave_tombstones(person))
+    _make_rows(project, person)
+    met = _leave_tombstones(person)
     if Order.primary.filter(user__in=met - person.users).exists():
         person = replace(person, users=person.users | met)  # with orders that could not be found before
         found = preview_erasure(person)
     _apply_stored(person)
     checkouts = list(person.checkouts.order_by("pk").values_list("pk", flat=True))
-    with_retries(lambda: erase_checkouts(checkouts))
+    erase_checkouts(checkouts)
     orders = list(person.orders.order_by("pk").values_list("pk", flat=True))
     for begin in range(0, len(orders), ORDERS_AT_ONCE):
         some = orders[begin : begin + ORDERS_AT_ONCE]
-        with_retries(lambda some=some: _erase_orders(project, some))  # type: ignore[misc]
-        with_retries(lambda some=some: _erase_bodies(project, some))  # type: ignore[misc]
-    with_retries(lambda: _erase_validation_requests(person))
-    with_retries(lambda: _record(person, request, found))
+        _erase_orders(project, some)
+        with_retries(partial(_erase_bodies, project, some))
+    _erase_validation_requests(person)
+    _record(person, request, found)
     return found
 
 
+@in_transaction
 def _make_rows(project: Project, person: Person) -> None:
     """Make a row under each identity that observations of the customer may have, so that there is one to lock.
 
@@ -151,18 +153,18 @@ def _make_rows(project: Project, person: Person) -> None:
     observations in between find it. Raises ``IntegrityError`` when another erasure has made one a tombstone meanwhile.
     """
     rows = CheckoutUser.primary.filter(project=person.project)
-    with write_transaction():
-        missing = [
-            CheckoutUser(project=person.project, identity=identity)
-            for identity in person.identities
-            if not rows.filter(identity__in=tombstones_of(identity)).exists()
-        ]
-        insert_or_lock(missing, "project", "identity")
-        # If this waited for another erasure, that has freed the identity, and left its tombstone in addition to the new row.
-        if is_tombstoned(project, [each for row in missing for each in tombstones_of(row.identity)]):
-            raise ErasedMeanwhile
+    missing = [
+        CheckoutUser(project=person.project, identity=identity)
+        for identity in person.identities
+        if not rows.filter(identity__in=tombstones_of(identity)).exists()
+    ]
+    insert_or_lock(missing, "project", "identity")
+    # If this waited for another erasure, that has freed the identity, and left its tombstone in addition to the new row.
+    if is_tombstoned(project, [each for row in missing for each in tombstones_of(row.identity)]):
+        raise ErasedMeanwhile
 
 
+@in_transaction
 def _leave_tombstones(person: Person) -> frozenset[int]:
     """Turn the rows of all identities of the customer into tombstones; return their primary keys."""
     users = CheckoutUser.primary.filter(project=person.project, erased_at=None)
@@ -175,14 +177,13 @@ def _leave_tombstones(person: Person) -> frozenset[int]:
         "validated": {},
     }
     erased["erased_at"] = datetime.now(UTC)  # by which `flows.operations` finds all tombstones of the person
-    with write_transaction():
-        # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,
-        # since their keys change.
-        rows = list(theirs.select_for_update().order_by("pk"))
-        # A block stays, on the tombstone of each identity: the customer may come back under any of them.
-        erased["blocked_at"] = min((row.blocked_at for row in rows if row.blocked_at), default=None)
-        for row in rows:
-            users.filter(pk=row.pk).update(identity=tombstones_of(row.identity)[0], **erased)
+    # Locked: a transaction that has just found such a row commits first, and its order is erased, too. Not by `locked`,
+    # since their keys change.
+    rows = list(theirs.select_for_update().order_by("pk"))
+    # A block stays, on the tombstone of each identity: the customer may come back under any of them.
+    erased["blocked_at"] = min((row.blocked_at for row in rows if row.blocked_at), default=None)
+    for row in rows:
+        users.filter(pk=row.pk).update(identity=tombstones_of(row.identity)[0], **erased)
     return frozenset(row.pk for row in rows)
 
 
@@ -198,34 +199,35 @@ def _apply_stored(person: Person) -> None:
     apply_orders_of(rows.filter(state=Notification.State.STORED).defer("body"))
 
 
+@in_transaction
 def erase_checkouts(primary_keys: Sequence[int]) -> None:
     """Erase the shop's data about the customer, and the form; a later order is stored without the customer."""
-    with write_transaction():
-        checkouts = Checkout.primary.filter(pk__in=primary_keys)
-        # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
-        keys = [checkout.pk for checkout in locked(checkouts).order_by("pk")]
-        erased = Checkout.primary.filter(pk__in=keys)
-        erased.update(**erased_checkout())
-        erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
+    checkouts = Checkout.primary.filter(pk__in=primary_keys)
+    # Locked: an order that is just being recorded for one of them commits first, and is erased with the others.
+    keys = [checkout.pk for checkout in locked(checkouts).order_by("pk")]
+    erased = Checkout.primary.filter(pk__in=keys)
+    erased.update(**erased_checkout())
+    erased.filter(erased_at=None).update(erased_at=datetime.now(UTC))
 
 
+@in_transaction
 def _erase_orders(project: Project, primary_keys: Sequence[int]) -> None:
-    with write_transaction():
-        orders = Order.primary.filter(pk__in=primary_keys)
-        # The lock of each order stops the ledger, which would write older data that it has read.
-        rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
-        for row in rows:
-            columns, _personal = columns_of(without_customer(state_of(row), project.reference_key))
-            own = Order.primary.filter(pk=row.pk)
-            erased = {name: columns[name] for name in ("document", "stamps", *ATTRIBUTION)}
-            if _is_personal(row) or any(getattr(row, name) != value for name, value in erased.items()):
-                # RACE: a receiver whose arguments were loaded before this reads them again.
-                own.update(changed_at=datetime.now(UTC), **erased)
-        _erase_personal(rows)
-        for refund in Refund.primary.filter(order__in=rows):
-            document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
-            Refund.primary.filter(pk=refund.pk).update(reason="", document=document)
-        Transition.primary.filter(order__in=rows).exclude(reason="").update(reason="")
+    orders = Order.primary.filter(pk__in=primary_keys)
+    # The lock of each order stops the ledger, which would write older data that it has read.
+    rows = list(locked(orders).order_by("pk").prefetch_related("personal_data"))
+    for row in rows:
+        columns, _personal = columns_of(without_customer(state_of(row), project.reference_key))
+        own = Order.primary.filter(pk=row.pk)
+        erased = {name: columns[name] for name in ("document", "stamps", *ATTRIBUTION)}
+        if _is_personal(row) or any(getattr(row, name) != value for name, value in erased.items()):
+            # RACE: a receiver whose arguments were loaded before this reads them again.
+            own.update(changed_at=datetime.now(UTC), **erased)
+    personal = [PersonalData(order=row, erased_at=datetime.now(UTC)) for row in rows if _is_personal(row)]
+    upsert(personal, "order", update=PERSONAL_FIELDS)
+    for refund in Refund.primary.filter(order__in=rows):
+        document, _gone = split(refund.document, lasting(project.reference_key)["refund"] or {})
+        Refund.primary.filter(pk=refund.pk).update(reason="", document=document)
+    Transition.primary.filter(order__in=rows).exclude(reason="").update(reason="")
 
 
 def _erase_bodies(project: Project, primary_keys: Sequence[int]) -> None:
@@ -249,23 +251,18 @@ def _is_personal(order: Order) -> bool:
     return not is_erased(known)
 
 
-def _erase_personal(orders: Sequence[Order]) -> None:
-    rows = [PersonalData(order=order, erased_at=datetime.now(UTC)) for order in orders if _is_personal(order)]
-    upsert(rows, "order", update=PERSONAL_FIELDS)
-
-
+@in_transaction
 def _erase_validation_requests(person: Person) -> None:
     """Erase data without an order: user.validate about the customer, and notifications that were never parsed."""
-    with write_transaction():
-        requests = list(person.validation_requests.values_list("pk", flat=True))
-        notifications = Notification.primary.all()
-        notifications.filter(pk__in=requests).update(body=None, object_id="")
-        _empty(notifications.filter(pk__in=person.unparsed_notifications))
-        person.decisions.update(external_id="", reason="")
+    requests = list(person.validation_requests.values_list("pk", flat=True))
+    notifications = Notification.primary.all()
+    notifications.filter(pk__in=requests).update(body=None, object_id="")
+    _empty(notifications.filter(pk__in=person.unparsed_notifications))
+    person.decisions.update(external_id="", reason="")
 
 
+@in_transaction
 def _record(person: Person, request: PrivacyRequest, found: Erasure) -> None:
     """Record the act, and empty the reasons of those before it, which people wrote in their own words."""
-    with write_transaction():
-        acts_about(person).exclude(reason="").update(reason="")
-        record_act(person, StaffAct.Act.ERASE, request, asdict(found))
+    acts_about(person).exclude(reason="").update(reason="")
+    record_act(person, StaffAct.Act.ERASE, request, asdict(found))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from django.db import models
@@ -48,11 +49,7 @@ def export_customer(persons: Sequence[Person], request: PrivacyRequest) -> Itera
     """
     for person in persons:
         counts = asdict(preview_erasure(person))
-        with_retries(
-            lambda person=person, counts=counts: record_act(  # type: ignore[misc]
-                person, StaffAct.Act.EXPORT, request, counts
-            )
-        )
+        with_retries(partial(record_act, person, StaffAct.Act.EXPORT, request, counts))
     return _document(persons)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from django.db.models import (
@@ -29,12 +28,11 @@ from django.utils.translation import gettext as _
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.database import (
+    in_transaction,
     key_of,
     locked,
     record_staff_act,
     upsert,
-    with_retries,
-    write_transaction,
 )
 from checkout_integration.flows.ledger import end_groups
 from checkout_integration.models import (
@@ -190,7 +188,7 @@ def delete_test_data(
     deleted, begun = dict[str, int](), time.monotonic()
     try:
         while time.monotonic() - begun < seconds and any(tests := _next()):
-            for name, count in with_retries(partial(_delete, tests)).items():
+            for name, count in _delete(tests).items():
                 deleted[name] = deleted.get(name, 0) + count
     # By rows that came since the look, or by rows of the shop's own rows.
     except (ProtectedError, RestrictedError) as error:
@@ -236,6 +234,7 @@ def _rows(tests: Tests) -> dict[str, QuerySet[Any]]:
     }
 
 
+@in_transaction
 def _delete(tests: Tests) -> dict[str, int]:
     """Delete some tests with all that belongs to them.
 
@@ -244,33 +243,32 @@ def _delete(tests: Tests) -> dict[str, int]:
     RACE: an observation of one of the orders has read that it is known, and waits for its lock. It then finds neither the
     order nor a row of its own, and is retried (`ledger.batch.lock`): the retry sees the hash, which is committed with this.
     """
-    with write_transaction():
-        list(locked(_rows(tests)["receiver_runs"]).order_by("pk"))
-        list(locked(tests.orders).order_by("pk"))
-        list(locked(Checkout.primary.filter(pk__in=tests.checkouts)).order_by("pk"))
-        tests = tests.still()
-        rows, checkouts = _rows(tests), Checkout.primary.filter(pk__in=tests.checkouts)
-        orders = list(rows["orders"].values_list("project", "order_id", "transaction", "user"))
-        identities = set(checkouts.values_list("project", "identity"))
-        refunds = list(rows["refunds"].values_list("project", "document_id"))
-        names = {(project, order_id) for project, order_id, *_ in orders} | set(refunds)
-        gone = {key_of(project, name) for project, name in names if name}
-        gone |= {key_of(project, "transaction", text) for project, _id, text, _user in orders if text}
-        marks = [ListedRow(key=key, row_hash=ListedRow.DELETED) for key in sorted(gone)]
-        upsert(marks, "key", update=("row_hash",))
-        checkouts.update(paid_order=None)
-        counts = {"checkouts": len(tests.checkouts)}
-        for model, (shops, _protects) in of_the_shop(tests).items():  # they go with what they refer to
-            counts[str(model._meta.verbose_name_plural)] = shops.count()
-        for name, own in rows.items():
-            counts[name] = own.count()
-            own.delete()
-        checkouts.delete()
-        for project in {project for project, *_ in orders}:
-            if project in app_settings().projects:
-                end_groups(app_settings().project(project))
-        for name, count in _delete_customers({user for *_, user in orders if user}, identities).items():
-            counts[name] = counts.get(name, 0) + count
+    list(locked(_rows(tests)["receiver_runs"]).order_by("pk"))
+    list(locked(tests.orders).order_by("pk"))
+    list(locked(Checkout.primary.filter(pk__in=tests.checkouts)).order_by("pk"))
+    tests = tests.still()
+    rows, checkouts = _rows(tests), Checkout.primary.filter(pk__in=tests.checkouts)
+    orders = list(rows["orders"].values_list("project", "order_id", "transaction", "user"))
+    identities = set(checkouts.values_list("project", "identity"))
+    refunds = list(rows["refunds"].values_list("project", "document_id"))
+    names = {(project, order_id) for project, order_id, *_ in orders} | set(refunds)
+    gone = {key_of(project, name) for project, name in names if name}
+    gone |= {key_of(project, "transaction", text) for project, _id, text, _user in orders if text}
+    marks = [ListedRow(key=key, row_hash=ListedRow.DELETED) for key in sorted(gone)]
+    upsert(marks, "key", update=("row_hash",))
+    checkouts.update(paid_order=None)
+    counts = {"checkouts": len(tests.checkouts)}
+    for model, (shops, _protects) in of_the_shop(tests).items():  # they go with what they refer to
+        counts[str(model._meta.verbose_name_plural)] = shops.count()
+    for name, own in rows.items():
+        counts[name] = own.count()
+        own.delete()
+    checkouts.delete()
+    for project in {project for project, *_rest in orders}:
+        if project in app_settings().projects:
+            end_groups(app_settings().project(project))
+    for name, count in _delete_customers({user for *_rest, user in orders if user}, identities).items():
+        counts[name] = counts.get(name, 0) + count
     return counts
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import locked, record_staff_act, with_retries, write_transaction
+from checkout_integration.flows.database import in_transaction, locked, record_staff_act, with_retries
 from checkout_integration.flows.outbox import remember
 from checkout_integration.models import (
     FailedAttempt,
@@ -49,13 +48,9 @@ def prune(kind: str, *, staff: Actor | None = None) -> int:
     """
     (due, remove), until = KINDS[kind], _oldest(kind)
 
-    def remove_some(keys: list[int]) -> int:
-        with write_transaction():
-            return remove(keys, until)
-
     count = last = 0
     while keys := _next(due(until), last):
-        count += with_retries(partial(remove_some, keys))
+        count += in_transaction(remove)(keys, until)
         last = keys[-1]
     if staff and count:
         record_staff_act(StaffAct.Act.PRUNE, staff, project=None, counts={kind: count})

@@ -24,10 +24,10 @@ from checkout_integration.flows.database import (
     KEY_LENGTH,
     end_incidents,
     in_halves,
+    in_transaction,
     key_of,
     open_incidents,
     upsert,
-    with_retries,
     write_transaction,
 )
 from checkout_integration.flows.ledger import Cause, Outcome, Step, log_change
@@ -93,6 +93,8 @@ def record_page(
         if (now[0], ListedRow.DELETED) not in known and not (skip_unchanged and now in known)
     ]
     rows, unread = _read(about, changed, page)
+    for order_id, error in unread.items():
+        _open_incident(about.project, order_id, error)
     outcomes = _recorded(about, rows)
     _store_unrecorded(about, rows, outcomes, list(unread))
     return outcomes + [Outcome(error=error) for error in unread.values()]
@@ -133,21 +135,16 @@ def _recorded(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
 
 def compare_page(project: Project, page: TransactionPage) -> list[SyncDifference]:
     """Return what differs between the rows of a page and the orders here. Nothing is written."""
-    now = read_at(page) or datetime.now(UTC)
-    found: list[SyncDifference] = []
-    steps: list[Step] = []
+    cause, now = Cause(source=Source.LIST), read_at(page) or datetime.now(UTC)
+    about = Page(project=project, cause=cause, guard=lambda: None, now=now)
     listed = _listed(project, page.rows)
     known = _known(listed)
-    for row, (key, _) in zip(page.rows, listed, strict=True):
-        if (key, ListedRow.DELETED) in known:
-            continue
-        try:
-            step = _step_of(page, row, Cause(source=Source.LIST), project.reference_key)
-        except MalformedResponse:
-            found.append(differences.unreadable(project, row.id))
-        else:
-            steps += [step] if step else []
-    return found + differences.unrecorded(project, steps, now)
+    left = [
+        each for each in zip(page.rows, listed, strict=True) if (each[1][0], ListedRow.DELETED) not in known
+    ]
+    rows, unread = _read(about, left, page)
+    found = [differences.unreadable(project, order_id) for order_id in unread]
+    return found + differences.unrecorded(project, [step for step, _ in rows], now)
 
 
 def _listed(project: Project, rows: Sequence[TransactionRow]) -> list[KeyAndHash]:
@@ -170,14 +167,13 @@ def _known(listed: Sequence[KeyAndHash]) -> set[KeyAndHash]:
 def _read(
     about: Page, changed: Sequence[tuple[TransactionRow, KeyAndHash]], page: TransactionPage
 ) -> tuple[list[ReadRow], dict[str, MalformedResponse]]:
-    """Return the rows to record, and the ids of those that cannot be read, each with the reason; these open incidents."""
+    """Return the rows to record, and the ids of those that cannot be read, each with the reason."""
     rows: list[ReadRow] = []
     unread: dict[str, MalformedResponse] = {}
     for row, (key, row_hash) in changed:
         try:
             step = _step_of(page, row, about.cause, about.project.reference_key)
         except MalformedResponse as error:
-            _open_incident(about.project, row.id, error)
             unread[row.id] = error
         else:
             rows += [(step, ListedRow(key=key, row_hash=row_hash))] if step else []
@@ -200,21 +196,21 @@ def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
     steps = [step for step, _ in rows]
     advice = ledger.consult_hooks(about.project, steps)
 
+    @in_transaction
     def record() -> list[Outcome]:
-        with write_transaction():
-            outcomes = ledger.record(about.project, steps, advice)
-            # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
-            done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
-            upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
-            ids = [step.order_id for step, _ in done]
-            end_incidents({_incident_key(about.project, order_id) for order_id in ids})
-            if about.cause.sync_run is not None:
-                found = differences.recorded(about.project, steps, outcomes, about.now)
-                differences.store(about.cause.sync_run, ids, found)
-            about.guard()
-            return outcomes
+        outcomes = ledger.record(about.project, steps, advice)
+        # A row without a change has failed, or waits for its order: its hash is not stored, so each pass reads it again.
+        done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
+        upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
+        ids = [step.order_id for step, _ in done]
+        end_incidents({_incident_key(about.project, order_id) for order_id in ids})
+        if about.cause.sync_run is not None:
+            found = differences.recorded(about.project, steps, outcomes, about.now)
+            differences.store(about.cause.sync_run, ids, found)
+        about.guard()
+        return outcomes
 
-    return with_retries(record)
+    return record()
 
 
 def _store_unrecorded(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from checkout_integration.conf import Project
 from checkout_integration.flows import inbox
-from checkout_integration.flows.database import insert, update, with_retries, write_transaction
+from checkout_integration.flows.database import in_transaction, insert, update, with_retries
 from checkout_integration.flows.inbox import VerifiedNotification
 from checkout_integration.flows.ledger import (
     account_before_order,
@@ -69,12 +69,12 @@ def refuse_unread(verified: VerifiedNotification, row: Notification) -> WebhookR
     hashes = request_hashes(row.key, verified.body)
     decision = _decision_of(verified, User(document={}), outcome, hashes)
 
+    @in_transaction
     def store() -> ValidationDecision:
-        with write_transaction():
-            inbox.store_settled(row)
-            return _insert(decision, row, hashes)
+        inbox.store_settled(row)
+        return _insert(decision, row, hashes)
 
-    return _as_response(verified.project, with_retries(store))
+    return _as_response(verified.project, store())
 
 
 def _repeat(row: Notification, hashes: Sequence[str]) -> ValidationDecision | None:
@@ -105,16 +105,14 @@ def _decide(
     inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
     account = account_before_order(project, identity, user) if inserts else None
 
-    def find_customer() -> CheckoutUser | None:
-        if inserts:
-            return find_or_create(project, identity, user, account)
-        return lock_customer(project, identity)
-
+    @in_transaction
     def store() -> ValidationDecision:
-        with write_transaction():
-            return _store(row, decision, hashes, find_customer(), document)
+        customer: CheckoutUser | None = (
+            find_or_create(project, identity, user, account) if inserts else lock_customer(project, identity)
+        )
+        return _store(row, decision, hashes, customer, document)
 
-    return with_retries(store)
+    return store()
 
 
 def _decision_of(
