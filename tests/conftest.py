@@ -105,10 +105,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """
     from django.conf import settings
 
-    before = settings._wrapped
+    lazy: Any = settings  # Django's types hide what it wraps
+    before = lazy._wrapped
     item.stash[SETTINGS] = before
     result = yield
-    settings._wrapped = before
+    lazy._wrapped = before
     return result
 
 
@@ -118,7 +119,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     from django.conf import settings
 
     yield
-    if settings._wrapped is not item.stash[SETTINGS]:
+    lazy: Any = settings
+    if lazy._wrapped is not item.stash[SETTINGS]:
         pytest.fail("the test leaves changed settings", pytrace=False)
 
 

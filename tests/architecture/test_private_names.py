@@ -30,7 +30,6 @@ TAKEN: Final = {
     ("tests/flows/privacy/test_erasing.py", "_leave_tombstones"): RACE,
     ("tests/flows/sync/test_passes.py", "_record_page"): "a fault of our own, in the middle of a pass",
     ("tests/flows/webhook/test_validators.py", "_places"): "a process that has two places instead of many",
-    ("tests/sandbox/control/test_control_page.py", "_actions"): "the actions that the page must name",
     ("tests/test_telemetry.py", "_counters"): "instruments that fail, as those of the SDK do not",
     ("tests/test_telemetry.py", "_histograms"): "instruments that fail, as those of the SDK do not",
     ("tests/test_dispatch.py", "_runners"): "a runner that fails, put back after the test",

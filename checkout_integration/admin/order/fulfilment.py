@@ -78,8 +78,7 @@ def fulfilment_summary(
     if grant and grant.acknowledged_at and headline:
         lines.insert(0, _acknowledged(grant))
     ran = any(run.message.signal == GRANT and run.state == ReceiverRun.State.DONE for run in runs)
-    is_nobodys = is_unfetched(grant) and not (ran and grant.state == Grant.State.CLOSED)
-    if grant and (headline is None or (is_nobodys and headline.tone != "bad")):
+    if grant and (headline is None or (is_unfetched(grant, ran=ran) and headline.tone != "bad")):
         summary = _summary_of_grant(grant)
         return replace(summary, details=[*summary.details, *lines])
     return SummaryBox(
@@ -147,9 +146,14 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
 
 
-def is_unfetched(grant: Grant | None) -> bool:
-    """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them."""
-    return grant is not None and grant.pull and grant.acknowledged_at is None
+def is_unfetched(grant: Grant | None, *, ran: bool = False) -> bool:
+    """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them.
+
+    What was revoked before a server came was given, and taken back, by code of the shop that ``ran``.
+    """
+    if grant is None or (ran and grant.state == Grant.State.CLOSED):
+        return False
+    return grant.pull and grant.acknowledged_at is None
 
 
 def has_failed(run: ReceiverRun) -> bool:

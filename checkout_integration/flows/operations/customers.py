@@ -52,7 +52,7 @@ def undo_claim(checkout: Checkout, *, staff: Actor | None, reason: str) -> bool:
     """Take a claimed checkout from its account: it is nobody's again. Return False where it was not claimed."""
     rows = Checkout.primary.filter(pk=checkout.pk, claimed_at__isnull=False)
     row = rows.only("user", "claimed_at", "paid_order").first()
-    if row is None or not rows.update(user_id=None, claimed_at=None):
+    if row is None or row.claimed_at is None or not rows.update(user_id=None, claimed_at=None):
         return False
     record_staff_act(
         StaffAct.Act.UNCLAIM,

@@ -109,9 +109,7 @@ def test_after_its_patience_it_fails_as_any_other(
         assert "has not come in time" in finding.action and "Correct the code" not in finding.action
 
 
-def test_a_guest_who_can_claim_it_is_not_told_that_somebody_looks_into_it(
-    checkout_deliver: Deliver, listen: Listening
-) -> None:
+def test_a_guest_can_claim_what_waited_in_vain(checkout_deliver: Deliver, listen: Listening) -> None:
     """What waited in vain for an owner is delivered by the claim; of an account's own purchase somebody has to look."""
     listen.connect(checkout_paid, Postponing(), "stock")
     for account in (None, User.objects.create_user("ada")):
@@ -130,7 +128,8 @@ def test_the_order_names_each_cause(
     def unknown_address(**arguments: Any) -> None:
         raise RetryLater(60, "no address yet")
 
-    for name, receiver in {"a": Postponing(), "b": Postponing(), "c": unknown_address}.items():
+    receivers: dict[str, Any] = {"a": Postponing(), "b": Postponing(), "c": unknown_address}
+    for name, receiver in receivers.items():
         listen.connect(checkout_paid, receiver, name)
     checkout_deliver(order=order_document_for(CheckoutFactory()))
     page = reverse("admin:checkout_integration_order_change", args=[Order.objects.get().pk])

@@ -110,6 +110,16 @@ def test_a_process_records_once_a_minute(shop: Shop, django_assert_num_queries: 
     assert (after.first_seen, after.changes) == (Receiver.objects.get().first_seen, row.changes)
 
 
+def test_a_receiver_is_paused_although_its_row_is_gone(shop: Shop) -> None:
+    """A shop's test flushes the tables: the process has just recorded it, and would do so again in a minute."""
+    process = shop.process({"deliver": PAID})
+    process.record()
+    Receiver.objects.all().delete()
+    with process.works():
+        assert receivers.pause_receiver("deliver", reason="a test") == 0
+    assert Receiver.objects.get().paused_at
+
+
 def test_what_another_process_has_just_written_is_not_written_again(
     shop: Shop, django_assert_num_queries: Any
 ) -> None:
