@@ -141,7 +141,7 @@ def removed_finding(projects: Sequence[str], now: datetime) -> Iterator[Finding]
     )
 
 
-MOST_LOOKED_AT: Final = 2_000
+MOST_LOOKED_AT: Final = 1_000
 """How many of the newest notifications of a project are looked at."""
 
 TIMES: Final = Kind(name="attempt_times", title=gettext_lazy("Times of delivery attempts"))

@@ -37,7 +37,7 @@ FRESH: Final = timedelta(days=7)
 """For how long a run that was given up is failing. After that it is a warning, so that a monitor does not stay red."""
 MOST_READ: Final = 500
 """How many failing runs of each state are read."""
-MOST_LOOKED_AT: Final = 2_000
+MOST_LOOKED_AT: Final = 1_000
 """How many unfinished runs of each state are read for the orders that are paid and not granted."""
 NEWEST: Final = 1_000
 """How many of the last finished runs are searched for one that a failing receiver has completed."""
