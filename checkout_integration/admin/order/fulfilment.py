@@ -64,7 +64,8 @@ def of_goods(
         return format_html(_("The goods wait: {}."), visible("; ".join(causes)))
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
-    is_left = gone and (fetched_at or any(run.state == ReceiverRun.State.DONE for run in giving))
+    has_goods = bool(fetched_at) or any(run.state == ReceiverRun.State.DONE for run in giving)
+    is_left = gone and has_goods and not is_unfetched(grant)
     return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
 
 
@@ -77,8 +78,8 @@ def fulfilment_summary(
     lines = [_line(run) for run in runs if run.message.signal in (GRANT, REVOKE)]
     if grant and grant.acknowledged_at and headline:
         lines.insert(0, _acknowledged(grant))
-    ran = any(run.message.signal == GRANT and run.state == ReceiverRun.State.DONE for run in runs)
-    if grant and (headline is None or (is_unfetched(grant, ran=ran) and headline.tone != "bad")):
+    taken = any(run.message.signal == REVOKE and run.state == ReceiverRun.State.DONE for run in runs)
+    if grant and (headline is None or (is_unfetched(grant) and not taken and headline.tone != "bad")):
         summary = _summary_of_grant(grant)
         return replace(summary, details=[*summary.details, *lines])
     return SummaryBox(
@@ -146,14 +147,9 @@ def _summary_of_grant(grant: Grant) -> SummaryBox:
     return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
 
 
-def is_unfetched(grant: Grant | None, *, ran: bool = False) -> bool:
-    """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them.
-
-    What was revoked before a server came was given, and taken back, by code of the shop that ``ran``.
-    """
-    if grant is None or (ran and grant.state == Grant.State.CLOSED):
-        return False
-    return grant.pull and grant.acknowledged_at is None
+def is_unfetched(grant: Grant | None) -> bool:
+    """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them."""
+    return grant is not None and grant.pull and grant.acknowledged_at is None
 
 
 def has_failed(run: ReceiverRun) -> bool:
