@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project
+from checkout_integration.flows.database import key_about_order
 from checkout_integration.flows.ledger.batch import (
     NO_ADVICE,
     Advice,
@@ -23,7 +24,7 @@ from checkout_integration.flows.ledger.batch import (
     look_up,
 )
 from checkout_integration.flows.ledger.deciding import follow, judge_payment, settle
-from checkout_integration.flows.ledger.incidents import incident_key, incident_kinds, is_grouped
+from checkout_integration.flows.ledger.incidents import incident_kinds, is_grouped
 from checkout_integration.flows.ledger.recording import sends_change, signal_key
 from checkout_integration.models import Checkout, Incident, Order, OutboxMessage
 from checkout_integration.policy.facts import decide
@@ -193,7 +194,7 @@ def _change(batch: Batch, change: OrderChange) -> ChangePreview:
         checkout_before=before,
         checkout_after=after,
         signals=_new_signals(batch.project, change),
-        incidents=_new_incidents(batch.project, change),
+        incidents=_new_incidents(change),
     )
 
 
@@ -215,10 +216,10 @@ def _new_signals(project: Project, change: OrderChange) -> tuple[str, ...]:
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))
 
 
-def _new_incidents(project: Project, change: OrderChange) -> tuple[str, ...]:
+def _new_incidents(change: OrderChange) -> tuple[str, ...]:
     kinds = {
         # A payment is added to the incident of the day, whether or not there is one yet.
-        kind if is_grouped(change, kind) else incident_key(project, order.order_id, kind): kind
+        kind if is_grouped(change, kind) else key_about_order(order.project, order.order_id, kind): kind
         for kind, order in incident_kinds(change)
     }
     opened = Incident.primary.filter(key__in=list(kinds))

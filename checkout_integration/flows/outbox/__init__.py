@@ -16,6 +16,7 @@ from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISH
 from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
 from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
+from checkout_integration.flows.outbox.messages import without_common as without_common
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
 from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_AFTER
 from checkout_integration.flows.outbox.receivers import Remembered as Remembered

@@ -26,6 +26,7 @@ from checkout_integration.models import (
     SyncRun,
     ValidationDecision,
 )
+from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.models.row import Row
 from checkout_integration.signals import DurableSignal, checkout_reversed
 from checkout_integration.signals.arguments import Origin
@@ -63,6 +64,15 @@ def life_cycle_message(
         project=project,
         arguments={"source": source, **arguments},
     )
+
+
+def without_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a message about an order stores of its arguments (`COMMON_ARGUMENTS`)."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if name not in COMMON_ARGUMENTS or value != COMMON_ARGUMENTS[name]
+    }
 
 
 ROWS: Final[Mapping[str, type[Row]]] = {

@@ -172,7 +172,15 @@ def _insert(decision: ValidationDecision, row: Notification, hashes: Sequence[st
     decision.notification = inbox.stored_row(row)
     insert([decision], key=("request_hash",))
     if row.state != Notification.State.TEST:
-        _announce(decision)
+        message = life_cycle_message(
+            user_validated,
+            decision.project,
+            decision.pk,
+            source="notification",
+            decision=decision.pk,
+            approved=decision.approved,
+        )
+        write_messages([message])
     return decision
 
 
@@ -184,18 +192,6 @@ def _mirror(customer: CheckoutUser | None, document: documents.Notification) -> 
     customer.validated = merge_validated(before, user, document.created_at)
     if learn_id(customer, user.id) or customer.validated != before:
         update([customer], ("validated", "user_id"))
-
-
-def _announce(decision: ValidationDecision) -> None:
-    message = life_cycle_message(
-        user_validated,
-        decision.project,
-        decision.pk,
-        source="notification",
-        decision=decision.pk,
-        approved=decision.approved,
-    )
-    write_messages([message])
 
 
 def _as_response(project: Project, decision: ValidationDecision) -> WebhookResponse:
