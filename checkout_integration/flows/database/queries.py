@@ -158,7 +158,7 @@ class Query(Command, Generic[Row]):
         waits: bool = True,
         **tables: type[models.Model],
     ) -> None:
-        super().__init__(where, **tables)
+        super().__init__(where, in_order=False, **tables)
         self.model, self.only, self.joined = model, only, joined
         self._lock, self._waits = lock, waits
 

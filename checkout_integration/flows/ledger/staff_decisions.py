@@ -88,7 +88,7 @@ def revoked(order: Order, project: Project, cause: Cause) -> Batch:
         raise ValueError(
             "Only the goods of a payment that is verified or accepted, and stands, can be revoked."
         )
-    changes = [each.begin([], cause) for each in revocable]
+    changes = [OrderChange(order=each, cause=cause) for each in revocable]
     for change in changes:
         change.verdict = Verdict(VerdictStatus.REVOKED, Reason.BY_STAFF)
     settle(batch, changes)
@@ -124,7 +124,7 @@ def _locked(
     """Return a batch with the order and others of its checkout, locked, and a change in which nothing has changed yet."""
     documents = [each.snapshot for each in {each.order_id: each for each in (*others, order)}.values()]
     batch = lock(project, documents, look_up(project, documents, {}), advice)
-    return batch, batch.order(order.order_id).begin([], cause)
+    return batch, OrderChange(order=batch.order(order.order_id), cause=cause)
 
 
 @dataclass(frozen=True, kw_only=True)

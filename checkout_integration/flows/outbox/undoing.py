@@ -12,14 +12,14 @@ from typing import Final
 
 from checkout_integration.flows.database import about_order, key_of, locked, open_incidents, update
 from checkout_integration.flows.outbox import receivers
-from checkout_integration.flows.outbox.abandoned import is_abandoned
 from checkout_integration.flows.outbox.messages import without_common, write_messages
 from checkout_integration.flows.outbox.receivers import name_here, other_names, stored_name
-from checkout_integration.models import Checkout, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Checkout, Grant, Notification, Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.order import public_state_of
 from checkout_integration.policy.signals import signal_facts
 from checkout_integration.policy.undoing import GrantedBy, Ruling, undo
 from checkout_integration.policy.verdict import Reason
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import checkout_abandoned, checkout_paid, checkout_reversed
 
 # Which receivers of ``checkout_paid`` were begun and completed for a grant: its runs show it, and two columns of the grant.
@@ -103,6 +103,22 @@ def ruling_on(run: ReceiverRun) -> Ruling:
     if message.signal == checkout_reversed.name:
         return _ruling_on_reversal(run, message.grant)
     return Ruling.RUN
+
+
+def is_abandoned(checkout: Checkout) -> bool:
+    """Return whether a checkout waits for its customer, who can pay in its form.
+
+    It is judged when ``checkout_abandoned`` is written, and again right before a receiver runs. Not while a payment may be
+    under way: an order is pending, or something is stored about it and not applied yet. An erased customer is not reminded.
+    """
+    if checkout.status != Checkout.Status.OPEN or not checkout.payment_form_url or checkout.erased_at:
+        return False
+    stored = Notification.primary.filter(project=checkout.project, due_at__isnull=False)
+    pending = Order.primary.filter(checkout=checkout.pk, status=OrderStatus.PENDING)
+    about = [stored.filter(reference=checkout.reference), pending]
+    if checkout.order_id:
+        about.append(stored.filter(object_id=checkout.order_id))
+    return not any(rows.exists() for rows in about)
 
 
 def _ran_as_another(run: ReceiverRun) -> bool:

@@ -102,7 +102,9 @@ def _decide(
     else:
         outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
     decision = _decision_of(verified, user, outcome, hashes)
-    inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
+    # The shop has approved somebody without a row, and it was no test of the webhook.
+    approved = outcome.refusal is None and outcome.decided_by == DecidedBy.SHOP
+    inserts = approved and row.state != Notification.State.TEST and not is_recorded(project, identity)
     account = account_before_order(project, identity, user) if inserts else None
 
     @in_transaction
@@ -132,12 +134,6 @@ def _decision_of(
         late=latency > verified.project.validate_budget,
         decided_at=datetime.now(UTC),
     )
-
-
-def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
-    """Return whether a customer without a row gets one: if the shop approved them, and it was no test of the webhook."""
-    approved = outcome.refusal is None and outcome.decided_by == ValidationDecision.DecidedBy.SHOP
-    return approved and state != Notification.State.TEST
 
 
 def _store(
