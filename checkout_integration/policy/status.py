@@ -8,14 +8,14 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 
 
 def displayed_status(facts: Facts) -> OrderStatus:
-    """Return the status that the facts add up to (STA-01), by the transitions that the specification shows."""
+    """Return the status that the facts add up to (STA-01), by the transitions that the specification shows.
+
+    No transition leads out of a reversal (STA-06, STA-07). Pending and created give way to every other status (STA-09).
+    """
     facts = as_decided(facts)
-    return _reversed(facts) or _paid(facts) or _ended(facts) or _waiting(facts)
-
-
-def _reversed(facts: Facts) -> OrderStatus | None:
-    """Return the reversal, if there is one: no transition leads out of it (STA-06, STA-07)."""
-    return _latest(facts, OrderStatus.CHARGEBACK, OrderStatus.REFUNDED)
+    reversal = _latest(facts, OrderStatus.CHARGEBACK, OrderStatus.REFUNDED)
+    waiting = OrderStatus.PENDING if facts.knows(OrderStatus.PENDING) else OrderStatus.CREATED
+    return reversal or _paid(facts) or _latest(facts, OrderStatus.CANCELED, OrderStatus.REJECTED) or waiting
 
 
 def _paid(facts: Facts) -> OrderStatus | None:
@@ -27,15 +27,6 @@ def _paid(facts: Facts) -> OrderStatus | None:
     if ended and max(facts.times(ended, *signed)) >= max(facts.times(OrderStatus.PROCESSED)):
         return ended  # On a tie, the status with which no goods are shipped.
     return OrderStatus.PROCESSED
-
-
-def _ended(facts: Facts) -> OrderStatus | None:
-    return _latest(facts, OrderStatus.CANCELED, OrderStatus.REJECTED)
-
-
-def _waiting(facts: Facts) -> OrderStatus:
-    """Return pending or created: both give way to every other status (STA-09)."""
-    return OrderStatus.PENDING if facts.knows(OrderStatus.PENDING) else OrderStatus.CREATED
 
 
 def _latest(facts: Facts, *kinds: OrderStatus, sources: tuple[Source, ...] = ()) -> OrderStatus | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
@@ -23,8 +24,7 @@ class Totals:
     """How many orders there are of each currency and status, and the sums of their known amounts. Unknown is no zero."""
 
     def __init__(self) -> None:
-        self._counts: dict[Group, int] = {}
-        self._unknown: dict[Group, int] = {}
+        self._counts, self._unknown = Counter[Group](), Counter[Group]()
         self._sums: dict[Group, Decimal] = {}
 
     def add(
@@ -35,13 +35,12 @@ class Totals:
         By default of all of them if there is no amount, else of none.
         """
         group = (currency, status)
-        self._counts[group] = self._counts.get(group, 0) + count
+        self._counts[group] += count
         if amount is not None:
             self._sums[group] = self._sums.get(group, ZERO) + amount
         elif unknown is None:
             unknown = count
-        if unknown:
-            self._unknown[group] = self._unknown.get(group, 0) + unknown
+        self._unknown[group] += unknown or 0
 
     def groups(self) -> set[Group]:
         """Return the currencies and statuses that have orders."""
@@ -52,7 +51,7 @@ class Totals:
 
         The sum is null where the amount of each is unknown.
         """
-        count, unknown = self._counts.get(group, 0), self._unknown.get(group, 0)
+        count, unknown = self._counts[group], self._unknown[group]
         amount = rounded(self._sums.get(group, ZERO), MONEY_PLACES)
         return {"count": count, "unknown": unknown, "sum": None if 0 < count == unknown else f"{amount:f}"}
 

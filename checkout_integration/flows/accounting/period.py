@@ -87,20 +87,18 @@ class DayOf(Func):
         super().__init__(F(instant), output_field=DateField())
         self.seconds = int(offset.total_seconds())
 
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the SQL for PostgreSQL."""
-        template = f"CAST(%(expressions)s AT TIME ZONE 'UTC' + INTERVAL '{self.seconds} seconds' AS date)"
-        return self.as_sql(compiler, connection, template=template, **context)
+    def as_sql(self, compiler: Any, connection: Any, *args: Any, **context: Any) -> Any:
+        """Return the SQL of the database."""
+        template = DAYS[connection.vendor].format(seconds=self.seconds)
+        return super().as_sql(compiler, connection, template=template, **context)
 
-    def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the SQL for MariaDB and MySQL."""
-        template = f"DATE(%(expressions)s + INTERVAL {self.seconds} SECOND)"
-        return self.as_sql(compiler, connection, template=template, **context)
 
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the SQL for SQLite."""
-        template = f"DATE(%(expressions)s, '{self.seconds:+d} seconds')"
-        return self.as_sql(compiler, connection, template=template, **context)
+DAYS: Final = {
+    "postgresql": "CAST(%(expressions)s AT TIME ZONE 'UTC' + INTERVAL '{seconds} seconds' AS date)",
+    "mysql": "DATE(%(expressions)s + INTERVAL {seconds} SECOND)",
+    "sqlite": "DATE(%(expressions)s, '{seconds:+d} seconds')",
+}
+"""The day of an instant on each database; MariaDB's is MySQL's."""
 
 
 def _midnight(day: date) -> datetime:

@@ -5,7 +5,13 @@ form of each database; `server` has its clock, limits and triggers, and says whe
 opened and end; `staff_acts` records what staff did; `installation` is the time since when this app watches a project.
 """
 
-from checkout_integration.flows.database.incidents import end_incidents, open_incidents, resolve_incidents
+from checkout_integration.flows.database.incidents import (
+    about_order,
+    end_incidents,
+    key_about_order,
+    open_incidents,
+    resolve_incidents,
+)
 from checkout_integration.flows.database.installation import ensure_installed, installed_at
 from checkout_integration.flows.database.queries import (
     Command,

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Q
 
 from checkout_integration.flows.database.statements import insert_missing
-from checkout_integration.models import Incident
+from checkout_integration.flows.database.transactions import key_of
+from checkout_integration.models import Incident, Order
 from checkout_integration.models.actor import Actor, actor_columns
 
 
@@ -21,6 +22,17 @@ def open_incidents(incidents: Sequence[Incident]) -> None:
         ended.filter(key__in=sorted({incident.key for incident in incidents})).update(
             resolved_at=None, ended_itself=False
         )
+
+
+def about_order(order: Order, kind: str, **about: Any) -> Incident:
+    """Return an incident about an order: one of each kind."""
+    key = key_about_order(order.project, order.order_id, kind)
+    return Incident(key=key, kind=kind[:64], project=order.project, order=order, **about)
+
+
+def key_about_order(project: str, order_id: str, kind: str) -> str:
+    """Return the key that makes an incident about an order unique."""
+    return key_of("order", project, order_id, kind)
 
 
 def end_incidents(keys: Collection[str]) -> None:

@@ -143,7 +143,6 @@ class Query(Command, Generic[Row]):
         lock: the rows to lock until the transaction ends, ``own`` or a relation that is never empty. Databases without
             ``FOR UPDATE OF`` lock every table that is joined; SQLite is locked as a whole.
         waits: whether to wait for rows that others have locked, or to skip them where the database can do so.
-        in_order: as in `Command`.
         tables: other models in ``where``.
 
     """
@@ -157,10 +156,9 @@ class Query(Command, Generic[Row]):
         joined: Sequence[str] = (),
         lock: Sequence[str] = (),
         waits: bool = True,
-        in_order: bool = False,
         **tables: type[models.Model],
     ) -> None:
-        super().__init__(where, in_order=in_order, **tables)
+        super().__init__(where, in_order=False, **tables)
         self.model, self.only, self.joined = model, only, joined
         self._lock, self._waits = lock, waits
 
@@ -200,7 +198,7 @@ class Query(Command, Generic[Row]):
         """
         quote, relation = connection.ops.quote_name, self.model._meta.get_field(name)
         related = _related(self.model, name)
-        theirs, ours = _primary_key(related), _primary_key(self.model)
+        theirs, ours = related._meta.pk, self.model._meta.pk
         if isinstance(relation, models.ForeignKey):
             ours = relation
         else:
@@ -294,10 +292,6 @@ def _related(model: type[models.Model], name: str) -> type[models.Model]:
     related = model._meta.get_field(name).related_model
     assert isinstance(related, type)  # a relation's model is known once the apps are loaded
     return related
-
-
-def _primary_key(model: type[models.Model]) -> models.Field[Any, Any]:
-    return model._meta.pk
 
 
 def _table(connection: BaseDatabaseWrapper, model: type[models.Model]) -> str:

@@ -179,28 +179,12 @@ def limit_struck(error: BaseException, ran_for: float, raised_to: float) -> str:
     return ""
 
 
-class _Triggers(NamedTuple):
-    """What the migration 0002_append_only creates in one kind of database, and how to list it."""
-
-    names: frozenset[str]
-    sql: str
-
-
 # A table that does not exist is an error on PostgreSQL, and has no triggers elsewhere.
-_OF: Final = {
-    "postgresql": _Triggers(
-        frozenset({"ci_transition_update", "ci_transition_delete"}),
-        "SELECT tgname FROM pg_trigger WHERE tgrelid = CAST(%s AS regclass) AND tgenabled <> 'D'",
-    ),
-    "mysql": _Triggers(
-        frozenset({"ci_transition_update"}),
-        "SELECT trigger_name FROM information_schema.triggers "
-        "WHERE event_object_schema = DATABASE() AND event_object_table = %s",
-    ),
-    "sqlite": _Triggers(
-        frozenset({"ci_transition_update"}),
-        "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s",
-    ),
+_TRIGGERS: Final = {
+    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgrelid = CAST(%s AS regclass) AND tgenabled <> 'D'",
+    "mysql": "SELECT trigger_name FROM information_schema.triggers "
+    "WHERE event_object_schema = DATABASE() AND event_object_table = %s",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = %s",
 }
 
 
@@ -210,15 +194,18 @@ def missing_triggers() -> list[str]:
     On MariaDB and MySQL an account sees no triggers without the privilege TRIGGER. Raises DatabaseError.
     """
     connection = connections[state_database()]
-    triggers = _OF.get(connection.vendor)
-    if triggers is None:
+    if connection.vendor not in _TRIGGERS:
         return []
+    # What the migration 0002_append_only creates in this kind of database.
+    ours = {"ci_transition_update"} | (
+        {"ci_transition_delete"} if connection.vendor == "postgresql" else set()
+    )
     with connection.cursor() as cursor:
         # Before the first migration there is nothing to guard, and after `migrate checkout_integration zero`.
         if Transition._meta.db_table not in connection.introspection.table_names(cursor):
             return []
-        cursor.execute(triggers.sql, [Transition._meta.db_table])
-        return sorted(triggers.names - {name for (name,) in cursor.fetchall()})
+        cursor.execute(_TRIGGERS[connection.vendor], [Transition._meta.db_table])
+        return sorted(ours - {name for (name,) in cursor.fetchall()})
 
 
 _QUESTION: Final = {

@@ -11,7 +11,6 @@ round trip there. None of these has a limit of parameters. A single row has a pa
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,8 +76,11 @@ OWN_TYPES: Types = {
 """The types of values that drivers take as they are, and the fields whose own type they are."""
 
 
-class Statement(ABC):
-    """A statement, composed for one kind of database. All threads share it, so it is never changed."""
+class Statement:
+    """A statement, composed for one kind of database: here of one row, with a parameter for each value.
+
+    All threads share it, so it is never changed.
+    """
 
     plain: Types = OWN_TYPES
 
@@ -91,22 +93,28 @@ class Statement(ABC):
         )
         self.relations = [field for field in task.fields if isinstance(field, models.ForeignKey)]
         self._names = [field.attname for field in task.fields]
-        self._columns = [(self._plain_types(field), self._converter(field)) for field in task.fields]
+        self._columns = [(self._plain_types(field), self.converter(field)) for field in task.fields]
         """How the values of each column are written: those of the first types as they are."""
         self._read = attrgetter(*self._names)
         self._set_when_saved = [field for field in task.fields if _sets_itself(field)]
 
-    @abstractmethod
     def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
-        """Compose the SQL of an INSERT."""
+        """Compose ``INSERT … VALUES``."""
+        places = ", ".join(["%s"] * len(task.fields))
+        return (
+            f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES ({places}){self.on_conflict(task)}"
+        )
 
-    @abstractmethod
     def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
-        """Compose the SQL of an UPDATE."""
+        """Compose the UPDATE."""
+        *changes, key = self.each(task.fields, "{0} = %s")
+        return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
 
-    @abstractmethod
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
         """Write the rows; return how many were made or found, and the returned columns of each."""
+        (values,) = self.values(connection, rows)
+        returning = self.returning(self.task) if isinstance(self.task, Insert) else ""
+        return _sent(connection, self.sql + returning, values)
 
     def converter(self, field: AnyField) -> Convert:
         """Return a function that converts a value of the field, other than None, for the driver."""
@@ -119,7 +127,7 @@ class Statement(ABC):
         """
         return [
             tuple(
-                value if type(value) in plain else convert(value, connection)
+                value if type(value) in plain else convert(_plain(value), connection)
                 for value, (plain, convert) in zip(self._read_saved(row), self._columns, strict=True)
             )
             for row in rows
@@ -141,10 +149,6 @@ class Statement(ABC):
         return frozenset(
             [type(None), *(kind for kind, fields in self.plain.items() if ours and isinstance(own, fields))]
         )
-
-    def _converter(self, field: AnyField) -> Convert:
-        convert = self.converter(field)
-        return lambda value, connection: convert(_plain(value), connection)
 
     def name(self, field: AnyField) -> str:
         """Return the field's column as SQL names it."""
@@ -170,11 +174,6 @@ class Statement(ABC):
     def returning(self, task: Insert) -> str:
         """Compose the RETURNING of PostgreSQL and MariaDB."""
         return f" RETURNING {self.names(task.returning)}" if task.returning else ""
-
-    def update_one(self, task: Update) -> str:
-        """Compose the UPDATE of one row, in which each value is a parameter."""
-        *changes, key = self.each(task.fields, "{0} = %s")
-        return f"UPDATE {self.table} SET {', '.join(changes)} WHERE {key}"
 
     def read_back(self, cursor: CursorWrapper, values: Sequence[Sequence[Any]]) -> Returned:
         """Read the columns to return, after an INSERT of these values without RETURNING."""
@@ -204,27 +203,6 @@ def _sent(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) 
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return cursor.rowcount, cursor.fetchall() if cursor.description else ()
-
-
-class OneRowStatement(Statement):
-    """One row: a parameter for each value."""
-
-    def insert(self, connection: BaseDatabaseWrapper, task: Insert) -> str:
-        """Compose ``INSERT … VALUES``."""
-        places = ", ".join(["%s"] * len(task.fields))
-        return (
-            f"INSERT INTO {self.table} ({self.names(task.fields)}) VALUES ({places}){self.on_conflict(task)}"
-        )
-
-    def update(self, connection: BaseDatabaseWrapper, task: Update) -> str:
-        """Compose the UPDATE."""
-        return self.update_one(task)
-
-    def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:
-        """Write the row, and return the requested columns."""
-        (values,) = self.values(connection, rows)
-        returning = self.returning(self.task) if isinstance(self.task, Insert) else ""
-        return _sent(connection, self.sql + returning, values)
 
 
 def _sets_itself(field: AnyField) -> bool:
@@ -258,7 +236,7 @@ class PostgreSQLStatement(Statement):
 
     def __init__(self, connection: BaseDatabaseWrapper, task: Insert | Update) -> None:
         super().__init__(connection, task)
-        self._of_one = OneRowStatement(connection, task)
+        self._of_one = Statement(connection, task)
 
     def converter(self, field: AnyField) -> Convert:
         """Return a function that writes a value as text, which the database reads as a value of the column's type."""
@@ -340,7 +318,7 @@ class MySQLStatement(Statement):
 
     def _sql_for(self, connection: BaseDatabaseWrapper, count: int) -> str:
         if count == 1 and isinstance(self.task, Update):
-            return self.update_one(self.task)  # a table of one row would take twice as long
+            return super().update(connection, self.task)  # a table of one row would take twice as long
         table = self.table_of(count, len(self.task.fields))
         if isinstance(self.task, Update) and connection.display_name != "MariaDB":
             table = table.replace("(%s", "ROW(%s")  # MySQL's syntax for VALUES as a table
@@ -351,7 +329,7 @@ class MySQLStatement(Statement):
         return f"WHERE {key} >= %s ORDER BY {key} LIMIT %s", [cursor.lastrowid, count]
 
 
-class SQLiteStatement(OneRowStatement):
+class SQLiteStatement(Statement):
     """One row, written repeatedly: all rows together may have more values than a statement can take."""
 
     def execute(self, connection: BaseDatabaseWrapper, rows: Sequence[models.Model]) -> Executed:

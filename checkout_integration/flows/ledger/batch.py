@@ -134,21 +134,6 @@ class LockedOrder:
         """Whether this batch is the first to show that the customer was erased."""
         return self.erased and (self.is_new or not is_erased(self.row.personal_data))
 
-    def begin(self, observations: list[Observation], cause: Cause) -> OrderChange:
-        """Return the change of a new step; the order itself changes only in `take`."""
-        return OrderChange(
-            order=self,
-            cause=cause,
-            observations=observations,
-            is_new=self.is_new and not self.changes,
-            before=self.state,
-            after=self.state,
-            verdict_before=self.verdict,
-            verdict=self.verdict,
-            checkout_before=self.checkout,
-            checkout=self.checkout,
-        )
-
     def take(self, change: OrderChange) -> None:
         """Make a finished step a part of the order."""
         self.state, self.verdict, self.checkout = change.after, change.verdict, change.checkout
@@ -160,26 +145,28 @@ class LockedOrder:
 class OrderChange:
     """The changes of one order by one step. Filled from top to bottom: moved, bound, judged, followed.
 
+    It begins with nothing changed; the order itself changes only in `LockedOrder.take`.
+
     ``silent``: the order is from before the installation, so nothing is sent for it. ``ended`` are kinds of incidents whose
     cause is over, each with its order.
     """
 
     order: LockedOrder
     cause: Cause
-    observations: list[Observation]
-    is_new: bool
-    before: OrderState
-    after: OrderState
-    verdict_before: Verdict
-    verdict: Verdict
-    checkout_before: Checkout | None
-    checkout: Checkout | None
+    observations: list[Observation] = field(default_factory=list)
     absorbed: list[tuple[Refund, Observation]] = field(default_factory=list)
     silent: bool = False
     signals: list[PendingSignal] = field(default_factory=list)
     incidents: list[str] = field(default_factory=list)
     reviews: list[tuple[str, Order]] = field(default_factory=list)
     ended: list[tuple[str, Order]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        order = self.order
+        self.is_new = order.is_new and not order.changes
+        self.before = self.after = order.state
+        self.verdict_before = self.verdict = order.verdict
+        self.checkout_before = self.checkout = order.checkout
 
     @property
     def row(self) -> Order:

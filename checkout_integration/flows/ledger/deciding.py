@@ -95,7 +95,8 @@ def _prepared(batch: Batch, order_id: str, steps: Sequence[Step]) -> OrderChange
     """Return a step's change: moved, bound and judged. The order itself stays as it is."""
     if order_id in batch.advice.errors:
         raise batch.advice.errors[order_id]
-    change = batch.order(order_id).begin([step.observation for step in steps], steps[0].cause)
+    observations = [step.observation for step in steps]
+    change = OrderChange(order=batch.order(order_id), cause=steps[0].cause, observations=observations)
     absorb(change)
     change.after = observed(batch.project, change.after, change.observations)
     change.incidents += [word for each in change.observations for word in sorted(unknown_words(each))]

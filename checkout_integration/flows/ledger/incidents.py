@@ -9,8 +9,10 @@ from django.db.models import Q
 
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import (
+    about_order,
     end_incidents,
     insert_missing,
+    key_about_order,
     key_of,
     open_incidents,
     resolve_incidents,
@@ -30,8 +32,10 @@ def ended_incidents(project: Project, changes: Iterable[OrderChange]) -> set[str
     """Return the keys of the incidents about one order each whose cause is over after all changes."""
     ended: set[str] = set()
     for change in changes:
-        ended |= {incident_key(project, order.order_id, kind) for kind, order in change.ended}
-        opened = {incident_key(project, order.order_id, kind) for kind, order in incident_kinds(change)}
+        ended |= {key_about_order(project.alias, order.order_id, kind) for kind, order in change.ended}
+        opened = {
+            key_about_order(project.alias, order.order_id, kind) for kind, order in incident_kinds(change)
+        }
         ended -= opened
     return ended
 
@@ -49,11 +53,6 @@ def incident_kinds(change: OrderChange) -> list[tuple[str, Order]]:
     return list({(kind, order.order_id): (kind, order) for kind, order in kinds}.values())
 
 
-def incident_key(project: Project, order_id: str, kind: str) -> str:
-    """Return the key that makes an incident about an order unique."""
-    return key_of("order", project.alias, order_id, kind)
-
-
 def settle_incidents(project: Project, changes: Sequence[OrderChange]) -> None:
     """Open the incidents of these changes, and end those whose cause is over; staff resolve theirs by name."""
     about_orders: list[Incident] = []
@@ -63,14 +62,7 @@ def settle_incidents(project: Project, changes: Sequence[OrderChange]) -> None:
             if is_grouped(change, kind):
                 of_the_day.setdefault(kind, []).append(order.order_id)
             else:
-                incident = Incident(
-                    key=incident_key(project, order.order_id, kind),
-                    kind=kind[:64],
-                    project=project.alias,
-                    order=order,
-                    notification=change.cause.notification,
-                )
-                about_orders.append(incident)
+                about_orders.append(about_order(order, kind, notification=change.cause.notification))
     open_incidents(about_orders)
     _open_groups(project, of_the_day)
     own = [change for change in changes if change.cause.source is not Source.STAFF]

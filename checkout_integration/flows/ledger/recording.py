@@ -47,7 +47,7 @@ from checkout_integration.flows.ledger.customers import (
 from checkout_integration.flows.ledger.deciding import take_all
 from checkout_integration.flows.ledger.incidents import settle_incidents
 from checkout_integration.flows.ledger.reversals import assign, attach_waiting, store_unmatched, write_refunds
-from checkout_integration.flows.outbox import write_messages
+from checkout_integration.flows.outbox import without_common, write_messages
 from checkout_integration.models import (
     Checkout,
     Notification,
@@ -65,7 +65,6 @@ from checkout_integration.models.columns import (
 )
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.models.order import public_state_of
-from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy import facts as fact_rules
 from checkout_integration.policy import personal
 from checkout_integration.policy.amounts import column_rate
@@ -402,11 +401,7 @@ def messages_of(
             checkout=change.checkout,
             grant=signal.grant,
             transition=None if other else transition,
-            arguments={
-                name: value
-                for name, value in {"source": change.cause.word, **facts, **signal.arguments}.items()
-                if name not in COMMON_ARGUMENTS or value != COMMON_ARGUMENTS[name]
-            },
+            arguments=without_common({"source": change.cause.word, **facts, **signal.arguments}),
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 
 from checkout_integration.conf import Project
+from checkout_integration.flows.database import key_about_order
 from checkout_integration.flows.ledger.batch import (
     NO_ADVICE,
     Advice,
@@ -23,7 +24,7 @@ from checkout_integration.flows.ledger.batch import (
     look_up,
 )
 from checkout_integration.flows.ledger.deciding import follow, judge_payment, settle
-from checkout_integration.flows.ledger.incidents import incident_key, incident_kinds, is_grouped
+from checkout_integration.flows.ledger.incidents import incident_kinds, is_grouped
 from checkout_integration.flows.ledger.recording import sends_change, signal_key
 from checkout_integration.models import Checkout, Incident, Order, OutboxMessage
 from checkout_integration.policy.facts import decide
@@ -87,7 +88,7 @@ def revoked(order: Order, project: Project, cause: Cause) -> Batch:
         raise ValueError(
             "Only the goods of a payment that is verified or accepted, and stands, can be revoked."
         )
-    changes = [each.begin([], cause) for each in revocable]
+    changes = [OrderChange(order=each, cause=cause) for each in revocable]
     for change in changes:
         change.verdict = Verdict(VerdictStatus.REVOKED, Reason.BY_STAFF)
     settle(batch, changes)
@@ -123,7 +124,7 @@ def _locked(
     """Return a batch with the order and others of its checkout, locked, and a change in which nothing has changed yet."""
     documents = [each.snapshot for each in {each.order_id: each for each in (*others, order)}.values()]
     batch = lock(project, documents, look_up(project, documents, {}), advice)
-    return batch, batch.order(order.order_id).begin([], cause)
+    return batch, OrderChange(order=batch.order(order.order_id), cause=cause)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +194,7 @@ def _change(batch: Batch, change: OrderChange) -> ChangePreview:
         checkout_before=before,
         checkout_after=after,
         signals=_new_signals(batch.project, change),
-        incidents=_new_incidents(batch.project, change),
+        incidents=_new_incidents(change),
     )
 
 
@@ -215,10 +216,10 @@ def _new_signals(project: Project, change: OrderChange) -> tuple[str, ...]:
     return tuple(sorted([name for key, name in names.items() if key not in known] + changed))
 
 
-def _new_incidents(project: Project, change: OrderChange) -> tuple[str, ...]:
+def _new_incidents(change: OrderChange) -> tuple[str, ...]:
     kinds = {
         # A payment is added to the incident of the day, whether or not there is one yet.
-        kind if is_grouped(change, kind) else incident_key(project, order.order_id, kind): kind
+        kind if is_grouped(change, kind) else key_about_order(order.project, order.order_id, kind): kind
         for kind, order in incident_kinds(change)
     }
     opened = Incident.primary.filter(key__in=list(kinds))

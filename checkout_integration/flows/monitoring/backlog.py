@@ -109,36 +109,28 @@ def _left_behind(late: datetime) -> list[ReceiverRun]:
         return list(locked(left.filter(pk__in=keys).only("due_at"), wait=False))
 
 
-def _counted(table: str, condition: str, order: str) -> str:
-    first = _first("1 AS one", table, condition, order)
-    return f"(SELECT COUNT(*) FROM ({first} LIMIT {{most}}) counted)"  # noqa: S608
+def _counted(rows: str) -> str:
+    return f"(SELECT COUNT(*) FROM (SELECT 1 AS one FROM {rows} LIMIT {{most}}) counted)"  # noqa: S608
 
 
-def _oldest(column: str, table: str, condition: str, order: str) -> str:
-    return f"({_first(column, table, condition, order)} LIMIT 1)"
+def _oldest(rows: str) -> str:
+    return f"(SELECT own.due_at FROM {rows} LIMIT 1)"  # noqa: S608
 
 
-def _first(column: str, table: str, condition: str, order: str) -> str:
-    """Return the SELECT of the first of an index. Without its order PostgreSQL would read the whole table for a count."""
-    return f"SELECT {column} FROM {{{table}}} own WHERE {condition} ORDER BY {order}"  # noqa: S608
+def _runs(condition: str) -> str:
+    """Return runs in the order of their index. Without it PostgreSQL would read the whole table for a count."""
+    return f"{{runs}} own WHERE own.state = {condition} ORDER BY own.due_at, own.id"
 
 
-_STORED: Final = ("notifications", "own.due_at <= {now}", "own.due_at")
-_DUE: Final = ("runs", "own.state = 'due' AND own.due_at <= {now}", "own.due_at, own.id")
-_POSTPONED: Final = (
-    "runs",
-    "own.state = 'due' AND own.due_at > {now} AND own.postponed_for <> ''",
-    "own.due_at, own.id",
-)
-_LATER: Final = ("runs", "own.state = 'due' AND own.due_at > {now}", "own.due_at, own.id")
-_WAITING: Final = ("runs", "own.state = 'waiting'", "own.due_at, own.id")
-_FAILED: Final = ("runs", "own.state = 'failed'", "own.due_at, own.id")
+_STORED: Final = "{notifications} own WHERE own.due_at <= {now} ORDER BY own.due_at"
+_DUE: Final = "'due' AND own.due_at <= {now}"
+_LATER: Final = "'due' AND own.due_at > {now}"
 _RUNNING: Final = """SELECT * FROM (
         SELECT own.id, own.line, own.due_at FROM {runs} own WHERE own.state = 'running'
         ORDER BY own.due_at, own.id LIMIT {most_running}
     ) listed WHERE listed.id NOT IN {dead}"""
 _BUSY: Final = f"SELECT busy.line FROM ({_RUNNING}) busy WHERE busy.line IS NOT NULL"  # noqa: S608
-_FREE: Final = ("runs", f"{_DUE[1]} AND (own.line IS NULL OR own.line NOT IN ({_BUSY}))", _DUE[2])
+_FREE: Final = f"{_DUE} AND (own.line IS NULL OR own.line NOT IN ({_BUSY}))"
 _LATE: Final = 2
 """The place of the number of runs that may have been left behind."""
 _ATTEMPTED: Final = f"""
@@ -147,9 +139,13 @@ _ATTEMPTED: Final = f"""
         COUNT(CASE WHEN attempt.due_at <= {{late}} THEN 1 END) AS late
     FROM ({_RUNNING}) attempt"""  # noqa: S608
 _COLUMNS: Final = [
-    *(_counted(*each) for each in (_STORED, _DUE, _LATER, _POSTPONED, _WAITING, _FAILED)),
-    _oldest("own.due_at", *_STORED),
-    _oldest("own.due_at", *_FREE),
+    _counted(_STORED),
+    *(
+        _counted(_runs(each))
+        for each in (_DUE, _LATER, f"{_LATER} AND own.postponed_for <> ''", "'waiting'", "'failed'")
+    ),
+    _oldest(_STORED),
+    _oldest(_runs(_FREE)),
 ]
 _QUEUE: Final = Command(
     f"SELECT running, overdue, late, {', '.join(_COLUMNS)} FROM ({_ATTEMPTED}) attempted",  # noqa: S608

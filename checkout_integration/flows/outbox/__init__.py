@@ -7,7 +7,6 @@ for an order or checkout, and `running` calls the receiver. `retrying` plans the
 later. ``__all__`` is for staff, commands and monitors; the other names are for other rooms.
 """
 
-from checkout_integration.flows.outbox.abandoned import is_abandoned as is_abandoned
 from checkout_integration.flows.outbox.claiming import GRACE as GRACE
 from checkout_integration.flows.outbox.claiming import MOST_RUNNING as MOST_RUNNING
 from checkout_integration.flows.outbox.claiming import Worker
@@ -16,6 +15,7 @@ from checkout_integration.flows.outbox.exclusivity import UNFINISHED as UNFINISH
 from checkout_integration.flows.outbox.exclusivity import finish as finish
 from checkout_integration.flows.outbox.exclusivity import lines_of as lines_of
 from checkout_integration.flows.outbox.messages import life_cycle_message as life_cycle_message
+from checkout_integration.flows.outbox.messages import without_common as without_common
 from checkout_integration.flows.outbox.messages import write_messages as write_messages
 from checkout_integration.flows.outbox.receivers import ABSENT_AFTER as ABSENT_AFTER
 from checkout_integration.flows.outbox.receivers import Remembered as Remembered
@@ -49,6 +49,7 @@ from checkout_integration.flows.outbox.running import DueSummary as DueSummary
 from checkout_integration.flows.outbox.running import run_due
 from checkout_integration.flows.outbox.undoing import GAME_SERVER as GAME_SERVER
 from checkout_integration.flows.outbox.undoing import complete_by_staff as complete_by_staff
+from checkout_integration.flows.outbox.undoing import is_abandoned as is_abandoned
 from checkout_integration.flows.outbox.undoing import remember as remember
 
 __all__ = [

@@ -7,7 +7,7 @@ are in the order in which they were recorded.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from checkout_integration.flows.database import (
     Command,
@@ -26,6 +26,7 @@ from checkout_integration.models import (
     SyncRun,
     ValidationDecision,
 )
+from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.models.row import Row
 from checkout_integration.signals import DurableSignal, checkout_reversed
 from checkout_integration.signals.arguments import Origin
@@ -65,6 +66,15 @@ def life_cycle_message(
     )
 
 
+def without_common(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a message about an order stores of its arguments (`COMMON_ARGUMENTS`)."""
+    return {
+        name: value
+        for name, value in arguments.items()
+        if name not in COMMON_ARGUMENTS or value != COMMON_ARGUMENTS[name]
+    }
+
+
 ROWS: Final[Mapping[str, type[Row]]] = {
     "decision": ValidationDecision,
     "notification": Notification,
@@ -97,19 +107,17 @@ def write_messages(messages: Sequence[OutboxMessage]) -> None:
     """
     if not messages:
         return
-    ahead = _ahead_of(messages)
+    sent, busy, remembered = _ahead_of(messages)
     # Of several with one key, one.
-    new = list(
-        {each.idempotency_key: each for each in messages if each.idempotency_key not in ahead.sent}.values()
-    )
+    new = list({each.idempotency_key: each for each in messages if each.idempotency_key not in sent}.values())
     for message in new:
-        names = receivers_of(message.signal, ahead.receivers)
+        names = receivers_of(message.signal, remembered)
         message.state = State.SENT if names else State.NO_RECEIVERS
     insert(new, key=("idempotency_key",), in_order=True)
-    heads = lock_heads(ahead.lines)
+    heads = lock_heads(busy)
     _end_waits(heads, {message.grant_id for message in new if message.signal == checkout_reversed.name})
     places = {(head.line, head.receiver) for head in heads}
-    runs = _runs_of(new, places, ahead.receivers)
+    runs = _runs_of(new, places, remembered)
     insert(runs, key=("message", "receiver"), in_order=True)
 
 
@@ -126,16 +134,10 @@ def _end_waits(heads: Sequence[ReceiverRun], closed: Collection[int | None]) -> 
     ReceiverRun.primary.filter(pk__in=runs).update(due_at=now)
 
 
-class _Ahead(NamedTuple):
-    """Keys of messages that are stored, lines with runs that others may wait for, and the receivers as they are now."""
-
-    sent: set[str]
-    lines: set[str]
-    receivers: Remembered
-
-
-def _ahead_of(messages: Sequence[OutboxMessage]) -> _Ahead:
+def _ahead_of(messages: Sequence[OutboxMessage]) -> tuple[set[str], set[str], Remembered]:
     """Return what is ahead of new messages in their lines. It locks no row; the caller has locked the lines.
+
+    Keys of messages that are stored, lines with runs that others may wait for, and the receivers as they are now.
 
     RACE: messages and their runs are written only under these locks. So if no run of a line is due or running now, there is
     none to wait for. A process that has recorded a receiver, and then a message, is seen here, since this is read after the
@@ -143,11 +145,8 @@ def _ahead_of(messages: Sequence[OutboxMessage]) -> _Ahead:
     """
     lines = {each.line for each in messages if each.line is not None}
     found = AHEAD.fetch(keys=[each.idempotency_key for each in messages], lines=lines)
-    return _Ahead(
-        sent={name for kind, name, _ in found if kind == "sent"},
-        lines={name for kind, name, _ in found if kind == "run"},
-        receivers=next(remembered_at(number) for kind, _, number in found if kind == "receivers"),
-    )
+    sent, busy = ({name for kind, name, _ in found if kind == wanted} for wanted in ("sent", "run"))
+    return sent, busy, next(remembered_at(number) for kind, _, number in found if kind == "receivers")
 
 
 def _runs_of(

@@ -24,7 +24,7 @@ from checkout_integration.hooks import FailedRun, load_hooks
 from checkout_integration.models import FailedAttempt, OutboxMessage, ReceiverRun
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.log_safety import error_location, traceback_of
-from checkout_integration.signals import LIFE_CYCLE, RetryLater, RetryPlan, receiver_given_up
+from checkout_integration.signals import LIFE_CYCLE, RetryLater, receiver_given_up
 from checkout_integration.signals.durable import USUAL
 
 LONGEST_ERROR: Final = 255
@@ -124,7 +124,11 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
     @in_transaction
     def end() -> bool:
         # RACE: the attempt's transaction has ended, so another process may have taken the run over by now.
-        ended = bool(locked(_ours(run))) and _end(run, name_of(error), None if given_up else plan)
+        if not locked(_ours(run)):
+            return False
+        name = name_of(error)
+        later = None if given_up else next_try(run.attempts, plan.waits)
+        ended = _later(run, later, error=name, postponed_for="") if later else give_up(run, name)
         if ended:
             store_failure(run, error)
         return ended
@@ -134,12 +138,6 @@ def fail(run: ReceiverRun, error: BaseException, limit: str = "") -> None:
         outcome, message = "given_up" if given_up else "failed", run.message
         telemetry.count(telemetry.RUNS, project=message.project, signal=message.signal, outcome=outcome)
     report_failure(run, error, given_up=given_up)
-
-
-def _end(run: ReceiverRun, error: str, plan: RetryPlan | None) -> bool:
-    if plan is None:
-        return give_up(run, error)
-    return _later(run, next_try(run.attempts, plan.waits), error=error, postponed_for="")
 
 
 def postpone(run: ReceiverRun, later: RetryLater) -> bool:

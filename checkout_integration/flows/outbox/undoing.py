@@ -8,24 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-from checkout_integration.flows.database import (
-    key_of,
-    locked,
-    open_incidents,
-    update,
-)
+from checkout_integration.flows.database import about_order, key_of, locked, open_incidents, update
 from checkout_integration.flows.outbox import receivers
-from checkout_integration.flows.outbox.abandoned import is_abandoned
-from checkout_integration.flows.outbox.messages import write_messages
+from checkout_integration.flows.outbox.messages import without_common, write_messages
 from checkout_integration.flows.outbox.receivers import name_here, other_names, stored_name
-from checkout_integration.models import Checkout, Grant, Incident, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import Checkout, Grant, Notification, Order, OutboxMessage, ReceiverRun
 from checkout_integration.models.order import public_state_of
-from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.signals import signal_facts
 from checkout_integration.policy.undoing import GrantedBy, Ruling, undo
 from checkout_integration.policy.verdict import Reason
+from checkout_integration.protocol.vocabulary import OrderStatus
 from checkout_integration.signals import checkout_abandoned, checkout_paid, checkout_reversed
 
 # Which receivers of ``checkout_paid`` were begun and completed for a grant: its runs show it, and two columns of the grant.
@@ -111,6 +105,22 @@ def ruling_on(run: ReceiverRun) -> Ruling:
     return Ruling.RUN
 
 
+def is_abandoned(checkout: Checkout) -> bool:
+    """Return whether a checkout waits for its customer, who can pay in its form.
+
+    It is judged when ``checkout_abandoned`` is written, and again right before a receiver runs. Not while a payment may be
+    under way: an order is pending, or something is stored about it and not applied yet. An erased customer is not reminded.
+    """
+    if checkout.status != Checkout.Status.OPEN or not checkout.payment_form_url or checkout.erased_at:
+        return False
+    stored = Notification.primary.filter(project=checkout.project, due_at__isnull=False)
+    pending = Order.primary.filter(checkout=checkout.pk, status=OrderStatus.PENDING)
+    about = [stored.filter(reference=checkout.reference), pending]
+    if checkout.order_id:
+        about.append(stored.filter(object_id=checkout.order_id))
+    return not any(rows.exists() for rows in about)
+
+
 def _ran_as_another(run: ReceiverRun) -> bool:
     """Return whether the receiver was begun for this message under another of its names, as its runs are one.
 
@@ -154,27 +164,18 @@ def ask_staff_to_undo(run: ReceiverRun) -> None:
     order = locked(Order.primary.filter(outbox_messages=message)).get()
     if message.checkout_id:
         locked(Checkout.primary.filter(pk=message.checkout_id)).get()
-    words = (message.project, "review", order.order_id, reason)
+    own = {
+        "source": message.all_arguments["source"],
+        "reason": reason,
+        **signal_facts(public_state_of(order)),
+    }
     review = OutboxMessage(
-        idempotency_key=key_of(*words),
+        idempotency_key=key_of(message.project, "review", order.order_id, reason),
         signal="payment_review",
         project=message.project,
         order=order,
         checkout_id=message.checkout_id,
-        arguments={**_own_arguments(message, order), "reason": reason},
-    )
-    incident = Incident(
-        key=key_of("order", message.project, order.order_id, f"review:{reason}"),
-        kind=f"review:{reason}",
-        project=message.project,
-        order=order,
-        detail=run.receiver,
+        arguments=without_common(own),
     )
     write_messages([review])
-    open_incidents([incident])
-
-
-def _own_arguments(message: OutboxMessage, order: Order) -> dict[str, Any]:
-    """Return the arguments of a review of a message's order: it has no grant, and the order's status does not change."""
-    arguments = {"source": message.all_arguments["source"], **signal_facts(public_state_of(order))}
-    return {name: value for name, value in arguments.items() if value != COMMON_ARGUMENTS[name]}
+    open_incidents([about_order(order, f"review:{reason}", detail=run.receiver)])

@@ -25,6 +25,7 @@ from checkout_integration.flows.database import (
     end_incidents,
     in_halves,
     in_transaction,
+    key_about_order,
     key_of,
     open_incidents,
     upsert,
@@ -203,7 +204,7 @@ def _record(about: Page, rows: Sequence[ReadRow]) -> list[Outcome]:
         done = [row for row, outcome in zip(rows, outcomes, strict=True) if outcome.change is not None]
         upsert(list({listed.key: listed for _, listed in done}.values()), "key", update=("row_hash",))
         ids = [step.order_id for step, _ in done]
-        end_incidents({_incident_key(about.project, order_id) for order_id in ids})
+        end_incidents({key_about_order(about.project.alias, order_id, NOT_APPLIED) for order_id in ids})
         if about.cause.sync_run is not None:
             found = differences.recorded(about.project, steps, outcomes, about.now)
             differences.store(about.cause.sync_run, ids, found)
@@ -232,17 +233,13 @@ def _open_incident(project: Project, order_id: str, error: Exception) -> None:
     ids = {"project": project.alias, "order_id": order_id}
     logger.error("Order %r of the list could not be recorded: %s", order_id, error_location(error), extra=ids)
     incident = Incident(
-        key=_incident_key(project, order_id),
+        key=key_about_order(project.alias, order_id, NOT_APPLIED),
         kind=NOT_APPLIED,
         project=project.alias,
         # Of a row that cannot be read the text says which of our rules it breaks, and repeats nothing of it.
         detail=f"{error if isinstance(error, MalformedResponse) else type(error).__name__} at order {order_id}",
     )
     open_incidents([incident])
-
-
-def _incident_key(project: Project, order_id: str) -> str:
-    return key_of("order", project.alias, order_id, NOT_APPLIED)
 
 
 def fetch_orders(text: str, *, seconds: float) -> bool:

@@ -23,8 +23,8 @@ from checkout_integration.client.errors import CheckoutError, DeadlineExceeded, 
 from checkout_integration.conf import Project, app_settings
 from checkout_integration.flows.database import (
     Unavailable,
+    about_order,
     installed_at,
-    key_of,
     open_incidents,
     state_database,
     write_transaction,
@@ -506,18 +506,9 @@ def _ask_about_reversals(run: SyncRun) -> None:
         .select_related("personal_data")[:CHUNK]
     ):
         last = orders[-1].pk
-        incidents = [
-            Incident(
-                key=key_of("order", order.project, order.order_id, REVERSAL_UNDONE),
-                kind=REVERSAL_UNDONE,
-                project=order.project,
-                order=order,
-                detail="The list has shown this reversed order as paid for more than a day.",
-            )
-            for order in orders
-            if may_be_undone(state_of(order))
-        ]
-        open_incidents(incidents)
+        text = "The list has shown this reversed order as paid for more than a day."
+        undone = [order for order in orders if may_be_undone(state_of(order))]
+        open_incidents([about_order(order, REVERSAL_UNDONE, detail=text) for order in undone])
 
 
 def _resume(run: SyncRun) -> bool:

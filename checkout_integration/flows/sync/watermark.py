@@ -15,7 +15,7 @@ from checkout_integration import telemetry
 from checkout_integration.conf import Project
 from checkout_integration.flows.database import locked, state_database, write_transaction
 from checkout_integration.flows.outbox import life_cycle_message, write_messages
-from checkout_integration.models import OutboxMessage, SyncCursor, SyncRun, SyncWindow
+from checkout_integration.models import SyncCursor, SyncRun, SyncWindow
 from checkout_integration.signals import sync_failed
 
 OVERLAP = timedelta(hours=48, minutes=30)
@@ -152,23 +152,20 @@ def end_runs(
     if state != SyncRun.State.COMPLETE and ended:
         newest = runs.filter(pk__lt=ended[0].pk).order_by("-pk").values_list("state", flat=True).first()
         first = newest in (None, SyncRun.State.COMPLETE)
-        write_messages(
-            [_failed_message(each, state, failure, first=first and each is ended[0]) for each in ended]
-        )
-
-
-def _failed_message(run: SyncRun, state: str, failure: str, *, first: bool) -> OutboxMessage:
-    return life_cycle_message(
-        sync_failed,
-        run.project,
-        run.pk,
-        source="sync",
-        sync_run=run.pk,
-        lane=run.lane,
-        state=str(state),
-        first=first,
-        failure=failure,
-    )
+        words = {"lane": lane, "state": str(state), "failure": failure}
+        messages = [
+            life_cycle_message(
+                sync_failed,
+                project,
+                each.pk,
+                source="sync",
+                sync_run=each.pk,
+                first=first and each is ended[0],
+                **words,
+            )
+            for each in ended
+        ]
+        write_messages(messages)
 
 
 def _end(project: Project) -> datetime:

@@ -102,7 +102,9 @@ def _decide(
     else:
         outcome = ask_validators(project, user, spent=_seconds_since(verified.arrived_at))
     decision = _decision_of(verified, user, outcome, hashes)
-    inserts = _becomes_customer(outcome, state=row.state) and not is_recorded(project, identity)
+    # The shop has approved somebody without a row, and it was no test of the webhook.
+    approved = outcome.refusal is None and outcome.decided_by == DecidedBy.SHOP
+    inserts = approved and row.state != Notification.State.TEST and not is_recorded(project, identity)
     account = account_before_order(project, identity, user) if inserts else None
 
     @in_transaction
@@ -132,12 +134,6 @@ def _decision_of(
         late=latency > verified.project.validate_budget,
         decided_at=datetime.now(UTC),
     )
-
-
-def _becomes_customer(outcome: Outcome, *, state: str) -> bool:
-    """Return whether a customer without a row gets one: if the shop approved them, and it was no test of the webhook."""
-    approved = outcome.refusal is None and outcome.decided_by == ValidationDecision.DecidedBy.SHOP
-    return approved and state != Notification.State.TEST
 
 
 def _store(
@@ -172,7 +168,15 @@ def _insert(decision: ValidationDecision, row: Notification, hashes: Sequence[st
     decision.notification = inbox.stored_row(row)
     insert([decision], key=("request_hash",))
     if row.state != Notification.State.TEST:
-        _announce(decision)
+        message = life_cycle_message(
+            user_validated,
+            decision.project,
+            decision.pk,
+            source="notification",
+            decision=decision.pk,
+            approved=decision.approved,
+        )
+        write_messages([message])
     return decision
 
 
@@ -184,18 +188,6 @@ def _mirror(customer: CheckoutUser | None, document: documents.Notification) -> 
     customer.validated = merge_validated(before, user, document.created_at)
     if learn_id(customer, user.id) or customer.validated != before:
         update([customer], ("validated", "user_id"))
-
-
-def _announce(decision: ValidationDecision) -> None:
-    message = life_cycle_message(
-        user_validated,
-        decision.project,
-        decision.pk,
-        source="notification",
-        decision=decision.pk,
-        approved=decision.approved,
-    )
-    write_messages([message])
 
 
 def _as_response(project: Project, decision: ValidationDecision) -> WebhookResponse:
