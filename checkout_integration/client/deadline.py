@@ -80,13 +80,10 @@ class DeadlineTimeout(Timeout):
 
     @property
     def connect_timeout(self) -> float:
-        """Seconds left for connecting."""
+        """Seconds left for connecting, and for a response."""
         return max(self._deadline.remaining(), _SHORTEST_WAIT)
 
-    @property
-    def read_timeout(self) -> float:
-        """Seconds left for a response."""
-        return max(self._deadline.remaining(), _SHORTEST_WAIT)
+    read_timeout = connect_timeout
 
 
 def watching_pool() -> PoolManager:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from checkout_integration.sandbox.scenarios.expectations import expect
@@ -35,10 +35,6 @@ class ScenarioResult:
     ok: bool
     steps: tuple[StepResult, ...] = ()
     left_out: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
 
 
 def run_scenario(

@@ -47,12 +47,11 @@ class Steps:
         self._advanced = 0.0
         self._verbs: Mapping[str, Callable[[Step], str]] = {
             **dict.fromkeys(_ACTIONS, self._act),
-            **dict.fromkeys(_SHORT, self._short_fault),
+            **dict.fromkeys((*_SHORT, "fault"), self._fault),
             "create": self._create,
             "try_again": self._try_again,
             "renew": self._renew,
             "advance": self._advance,
-            "fault": self._fault,
             "faults_off": self._faults_off,
             "rotate_secret": self._rotate_secret,
             "project": self._project,
@@ -147,14 +146,9 @@ class Steps:
             self.service.control("POST", "deliver", {"timeout": 60})
         return f"it is {self.service.control('GET', 'clock')['now']}"
 
-    def _short_fault(self, step: Step) -> str:
-        return self._add_fault({"kind": step.verb, "times": 1, **step.settings})
-
     def _fault(self, step: Step) -> str:
-        return self._add_fault(step.settings)
-
-    def _add_fault(self, settings: Mapping[str, Any]) -> str:
-        rule = {name: value for name, value in settings.items() if value is not None}
+        short = {"kind": step.verb, "times": 1} if step.verb in _SHORT else {}
+        rule = {name: value for name, value in (short | dict(step.settings)).items() if value is not None}
         self.service.control("POST", "faults", {"point": "notification", **rule})
         more = [f"{name} {value}" for name, value in rule.items() if name not in {"kind", "point"}]
         return ", ".join([str(rule["kind"]), *more])
