@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
-from werkzeug.datastructures import MultiDict
+from werkzeug.datastructures import Authorization, MultiDict
 
 from checkout_integration.sandbox.api.list_filters import ListFilters
 from checkout_integration.sandbox.faults.list_faults import FaultyLedger
@@ -45,7 +43,9 @@ class TransactionsList:
         Raises:
             RefusedError: bad credentials.
         """
-        login, password = _basic_credentials(authorization)
+        given = Authorization.from_header(authorization)
+        basic = given if given and given.type == "basic" else None
+        login, password = (basic.username or "", basic.password or "") if basic else ("", "")
         project = self.projects.find(login)
         if project is None:
             raise self._refusal(self.profile.list_unknown_project_status if login else 401)
@@ -57,14 +57,3 @@ class TransactionsList:
         """Return the refusal of bad credentials; at deployed services it has a message only (ERR-01)."""
         code = "" if self.profile.framework_errors_short else f"fm000{status}"
         return RefusedError(status, code, "Internal Server Error" if status >= 500 else "Unauthorized")
-
-
-def _basic_credentials(authorization: str | None) -> tuple[str, str]:
-    scheme, _, encoded = (authorization or "").partition(" ")
-    if scheme.lower() != "basic":
-        return "", ""
-    try:
-        login, _, password = b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, ValueError):
-        return "", ""
-    return login, password

@@ -55,7 +55,6 @@ def run_scenario(
         write(f"  left out: {left_out}\n")
         return ScenarioResult(name=scenario.name, title=scenario.title, ok=True, left_out=left_out)
     steps = Steps(service, scenario, options)
-    steps.begin()
     try:
         steps.set_up()
         results = _run(scenario, steps, write)

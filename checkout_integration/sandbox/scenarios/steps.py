@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import TestingCase, WebhookMode
 from checkout_integration.sandbox.payments.payments import Outcome
@@ -35,15 +35,15 @@ class Steps:
     """
 
     def __init__(self, service: ScenarioService, scenario: Scenario, options: Namespace) -> None:
-        """Prepare the story; nothing is sent yet."""
+        """Prepare the story: nothing is changed yet, and the project's settings are read, for `end`."""
         self.service = service
         self.options = options
         self.orders: dict[str, str] = {}
         self.references: dict[str, str] = {}
-        self.started_after = 0
+        self.started_after = service.last_number()
         self._scenario = scenario
         self._current_secret = service.secret_key
-        self._before: dict[str, Any] = {}
+        self._before = service.project()
         self._advanced = 0.0
         self._verbs: Mapping[str, Callable[[Step], str]] = {
             **dict.fromkeys(_ACTIONS, self._act),
@@ -58,11 +58,6 @@ class Steps:
             "testing_case": self._testing_case,
             "sync": self._sync,
         }
-
-    def begin(self) -> None:
-        """Read the project's settings, for `end`."""
-        self._before = self.service.project()
-        self.started_after = self.service.last_number()
 
     def set_up(self) -> None:
         """Change the project's settings to those of the story; the mode is `default` if the story names none.
