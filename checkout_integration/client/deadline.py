@@ -11,7 +11,6 @@ import threading
 import time
 from contextlib import suppress
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, Self
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Timeout
@@ -57,9 +56,7 @@ class Deadline:
         _current.deadline = self
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()
         self._timer.join()  # no thread is left behind
         _current.deadline = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from werkzeug.datastructures import Authorization, MultiDict
 
-from checkout_integration.sandbox.api.list_filters import ListFilters
+from checkout_integration.sandbox.api.list_filters import read_search
 from checkout_integration.sandbox.faults.list_faults import FaultyLedger
 from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.merchant.projects import Projects
@@ -33,7 +33,8 @@ class TransactionsList:
             RefusedError: bad credentials, or a filter that cannot be read.
         """
         project = self.authenticate(authorization)
-        count, orders = self.ledger.search(ListFilters(self.projects, self.profile).read(project, query))
+        visible = self.projects.of_merchant(project.merchant)
+        count, orders = self.ledger.search(read_search(query, visible, self.profile))
         items = [self.documents.order(order, Context.LIST) for order in orders]
         return {"count": count, "items": items or None}
 
