@@ -11,7 +11,6 @@ import threading
 import time
 from contextlib import suppress
 from functools import lru_cache
-from types import TracebackType
 from typing import Any, Self
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager, Timeout
@@ -57,9 +56,7 @@ class Deadline:
         _current.deadline = self
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._timer.cancel()
         self._timer.join()  # no thread is left behind
         _current.deadline = None
@@ -80,13 +77,10 @@ class DeadlineTimeout(Timeout):
 
     @property
     def connect_timeout(self) -> float:
-        """Seconds left for connecting."""
+        """Seconds left for connecting, and for a response."""
         return max(self._deadline.remaining(), _SHORTEST_WAIT)
 
-    @property
-    def read_timeout(self) -> float:
-        """Seconds left for a response."""
-        return max(self._deadline.remaining(), _SHORTEST_WAIT)
+    read_timeout = connect_timeout
 
 
 def watching_pool() -> PoolManager:

@@ -171,10 +171,18 @@ def _field(read: Reader, personal: bool = False, alias: str | None = None) -> An
     return dataclasses.field(default=None, repr=not personal, metadata=metadata)
 
 
-def _read_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    raise ValueError("not text")
+def _of_kind(kind: type, problem: str) -> Reader:
+    def read(value: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        raise ValueError(problem)
+
+    return read
+
+
+_read_text: Final = _of_kind(str, "not text")
+_read_flag: Final = _of_kind(bool, "not a boolean")
+_read_mapping: Final = _of_kind(dict, "not an object")
 
 
 def _read_text_or_false(value: Any) -> str | None:
@@ -185,22 +193,10 @@ def _read_text_or_false(value: Any) -> str | None:
     raise _PartlyRead("unreadable", [""])
 
 
-def _read_flag(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise ValueError("not a boolean")
-
-
 def _read_whole(value: Any) -> int:
     if type(value) is int:
         return value
     raise ValueError("not an integer")
-
-
-def _read_mapping(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    raise ValueError("not an object")
 
 
 def _read_texts(value: Any) -> tuple[str, ...]:

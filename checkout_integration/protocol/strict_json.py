@@ -204,18 +204,16 @@ def _fraction(text: str) -> Decimal:
     return Decimal(text)
 
 
-def _whole_or_left_out(text: str) -> Any:
-    try:
-        return _whole(text)
-    except NumberRefused:
-        return _LEFT_OUT
+def _or_left_out(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Return a reader of numbers by which those beyond our limits are `_LEFT_OUT`."""
 
+    def read_or_leave_out(text: str) -> Any:
+        try:
+            return read(text)
+        except NumberRefused:
+            return _LEFT_OUT
 
-def _fraction_or_left_out(text: str) -> Any:
-    try:
-        return _fraction(text)
-    except NumberRefused:
-        return _LEFT_OUT
+    return read_or_leave_out
 
 
 def _constant(_name: str) -> Any:
@@ -226,8 +224,8 @@ _LEFT_OUT: Final = object()
 """The placeholder of a number beyond our limits until `storable` replaces it."""
 _LENIENT_DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object,
-    parse_int=_whole_or_left_out,
-    parse_float=_fraction_or_left_out,
+    parse_int=_or_left_out(_whole),
+    parse_float=_or_left_out(_fraction),
     parse_constant=_constant,
 )
 _DECODER: Final = json.JSONDecoder(

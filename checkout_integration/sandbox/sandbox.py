@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode, urlsplit
 
@@ -26,7 +25,7 @@ from checkout_integration.sandbox.payments.payments import Payments
 from checkout_integration.sandbox.profile import find_profile
 from checkout_integration.sandbox.store.database import Store
 from checkout_integration.sandbox.store.ledger import Ledger
-from checkout_integration.sandbox.store.project_changes import ProjectChanges
+from checkout_integration.sandbox.store.project_changes import keep_changes
 from checkout_integration.sandbox.wire.addresses import OwnHosts
 from checkout_integration.sandbox.wire.moments import read_moment, write_moment
 from checkout_integration.sandbox.wire.run_log import RunLog
@@ -70,7 +69,7 @@ class Sandbox:
         self.log = RunLog()
         self.store = Store(state)
         self._restore_clock()
-        ProjectChanges(self.store, self.projects)
+        keep_changes(self.store, self.projects)
         self.documents = Documents(self.profile)
         self.ledger = Ledger(self.store)
         self.outbox = Outbox(self.store, self.documents, self.profile)
@@ -140,9 +139,7 @@ class Sandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def turn_back(self, seconds: float) -> None:

@@ -148,7 +148,7 @@ class DurableSignal(NamedSignal, Generic[R]):
             if problem:
                 self.problems[name] = problem
             elif id(sender) not in living:
-                reference = _reference(receiver) if weak else partial(_itself, receiver)
+                reference = _reference(receiver) if weak else lambda: receiver
                 self._registry[name, id(sender)] = (reference, sender)
                 self._formerly[name], self._plans[name] = former, plan or USUAL
                 DurableSignal.changes += 1
@@ -354,7 +354,3 @@ def unnameable(receiver: Receiver) -> str | None:
 
 def _reference(receiver: Receiver) -> Callable[[], Receiver | None]:
     return weakref.WeakMethod(receiver) if isinstance(receiver, MethodType) else weakref.ref(receiver)
-
-
-def _itself(receiver: Receiver) -> Receiver:
-    return receiver

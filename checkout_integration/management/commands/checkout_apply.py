@@ -64,13 +64,9 @@ def _selected(options: dict[str, Any]) -> QuerySet[Notification]:
     if states:
         rows = rows.filter(state__in=states)
     for notification_id in ids or ():
-        if not rows.filter(_has_id(notification_id)).exists():
+        if not rows.filter(Q(notification_id=notification_id) | Q(key=notification_id)).exists():
             raise CommandError(f"No notification {notification_id!r} is waiting to be applied.", returncode=2)
     return rows.filter(Q(notification_id__in=ids) | Q(key__in=ids)) if ids else rows
-
-
-def _has_id(text: str) -> Q:
-    return Q(notification_id=text) | Q(key=text)
 
 
 def _step(row: Notification, staff: Actor | None) -> Step:

@@ -81,7 +81,8 @@ class Command(PlainCommand):
             known_here = [*_address(project), "--project-id", project.project_id]
             sys.exit(act([*known_here, *words], "manage.py checkout_sandbox do"))
         if first in {"run", "play"}:
-            sys.exit(play([*given, *_previous_secret(project), *words]))
+            previous = [f"--previous-secret-key={secret.reveal()}" for secret in project.secrets[1:2]]
+            sys.exit(play([*given, *previous, *words]))
         others = [] if options["project"] else [each for each in known.values() if _is_beside(each, project)]
         served = [
             SandboxProject(
@@ -133,7 +134,3 @@ def _is_beside(other: Project, project: Project) -> bool:
         and other.base_url == project.base_url
         and other.secrets[0].reveal().startswith(SANDBOX_SECRET_PREFIX)
     )
-
-
-def _previous_secret(project: Project) -> list[str]:
-    return [f"--previous-secret-key={secret.reveal()}" for secret in project.secrets[1:2]]

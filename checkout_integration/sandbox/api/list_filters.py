@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from werkzeug.datastructures import MultiDict
 
 from checkout_integration.protocol.vocabulary import TRANSACTIONS_LIMIT_DEFAULT, OrderStatus
-from checkout_integration.sandbox.merchant.project import SandboxProject
-from checkout_integration.sandbox.merchant.projects import Projects
 from checkout_integration.sandbox.profile import Profile
 from checkout_integration.sandbox.store.order_search import Search, State
 from checkout_integration.sandbox.wire.errors import invalid
@@ -27,72 +24,63 @@ _FIELD_STATES: Final[Mapping[str, list[State]]] = {
 _LARGEST_OFFSET: Final = 2**62
 
 
-@dataclass(frozen=True)
-class ListFilters:
-    """The filters as one profile reads them."""
+def read_search(query: MultiDict[str, str], visible: Sequence[str], profile: Profile) -> Search:
+    """Return the search that the query describes, of the projects that its merchant sees.
 
-    projects: Projects
-    profile: Profile
+    Raises:
+        RefusedError: 400, a filter that cannot be read.
+    """
+    requested = _array(query, "project", profile)
+    account = query.get("account") or None
+    date_from, date_to = _period(query)
+    least = 0 if profile.zero_limit_is_default else 1
+    return Search(
+        project_ids=[each for each in visible if requested is None or each in requested],
+        id=_id(query, profile),
+        states=_states(query, profile),
+        account=None if profile.account_finds_parts else account,
+        customer=account if profile.account_finds_parts else None,
+        invoice_id=query.get("invoice_id") or None,
+        date_from=date_from,
+        date_to=date_to,
+        limit=whole_number(query, "limit", 0, least, LIMIT_MAX) or TRANSACTIONS_LIMIT_DEFAULT,
+        offset=whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
+    )
 
-    def read(self, project: SandboxProject, query: MultiDict[str, str]) -> Search:
-        """Return the search that the query describes.
 
-        Raises:
-            RefusedError: 400, a filter that cannot be read.
-        """
-        visible = self.projects.of_merchant(project.merchant)
-        requested = self._array(query, "project")
-        account = query.get("account") or None
-        date_from, date_to = self._period(query)
-        return Search(
-            project_ids=visible
-            if requested is None
-            else [project_id for project_id in visible if project_id in requested],
-            id=self._id(query),
-            states=self._states(query),
-            account=None if self.profile.account_finds_parts else account,
-            customer=account if self.profile.account_finds_parts else None,
-            invoice_id=query.get("invoice_id") or None,
-            date_from=date_from,
-            date_to=date_to,
-            limit=self._limit(query),
-            offset=whole_number(query, "offset", 0, 0, _LARGEST_OFFSET),
-        )
+def _array(query: MultiDict[str, str], name: str, profile: Profile) -> list[str] | None:
+    """Return an array parameter; deployed services read the bracketed name only (EP3-04, EP3-05)."""
+    values = query.getlist(f"{name}[]")
+    if profile.plain_arrays:
+        values += query.getlist(name)
+    return values or None
 
-    def _array(self, query: MultiDict[str, str], name: str) -> list[str] | None:
-        """Return an array parameter; deployed services read the bracketed name only (EP3-04, EP3-05)."""
-        values = query.getlist(f"{name}[]")
-        if self.profile.plain_arrays:
-            values += query.getlist(name)
-        return values or None
 
-    def _id(self, query: MultiDict[str, str]) -> str | None:
-        order_id = query.get("id") or None
-        if order_id and self.profile.id_is_uuid and not _UUID.fullmatch(order_id):
-            raise invalid("id: must be a UUID")
-        return order_id
+def _id(query: MultiDict[str, str], profile: Profile) -> str | None:
+    order_id = query.get("id") or None
+    if order_id and profile.id_is_uuid and not _UUID.fullmatch(order_id):
+        raise invalid("id: must be a UUID")
+    return order_id
 
-    def _states(self, query: MultiDict[str, str]) -> list[State] | None:
-        """Return the status condition; as deployed, `refunded` finds the item of a refund, `processed` its order."""
-        statuses = self._array(query, "status")
-        if set(statuses or ()) - set(OrderStatus):
-            raise invalid("status: unknown value")
-        if statuses is None:
-            return None
-        found = _FIELD_STATES if self.profile.reversal_is_second_item else {}
-        return [state for status in statuses for state in found.get(status, [(status, None)])]
 
-    def _limit(self, query: MultiDict[str, str]) -> int:
-        zero = 0 if self.profile.zero_limit_is_default else 1
-        return whole_number(query, "limit", 0, zero, LIMIT_MAX) or TRANSACTIONS_LIMIT_DEFAULT
+def _states(query: MultiDict[str, str], profile: Profile) -> list[State] | None:
+    """Return the status condition; as deployed, `refunded` finds the item of a refund, `processed` its order."""
+    statuses = _array(query, "status", profile)
+    if set(statuses or ()) - set(OrderStatus):
+        raise invalid("status: unknown value")
+    if statuses is None:
+        return None
+    found = _FIELD_STATES if profile.reversal_is_second_item else {}
+    return [state for status in statuses for state in found.get(status, [(status, None)])]
 
-    def _period(self, query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
-        """Return start and end; a second `project_date_from` is an end too, as the specification writes it (EP3-08)."""
-        starts = [_moment(text) for text in query.getlist("project_date_from")]
-        if len(starts) > 2:
-            raise invalid("project_date_from: given too often")
-        start, second = (*starts, None, None)[:2]
-        return start, _moment(query.get("project_date_to")) or second
+
+def _period(query: MultiDict[str, str]) -> tuple[datetime | None, datetime | None]:
+    """Return start and end; a second `project_date_from` is an end too, as the specification writes it (EP3-08)."""
+    starts = [_moment(text) for text in query.getlist("project_date_from")]
+    if len(starts) > 2:
+        raise invalid("project_date_from: given too often")
+    start, second = (*starts, None, None)[:2]
+    return start, _moment(query.get("project_date_to")) or second
 
 
 def _moment(text: str | None) -> datetime | None:

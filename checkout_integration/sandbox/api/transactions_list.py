@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
-from werkzeug.datastructures import MultiDict
+from werkzeug.datastructures import Authorization, MultiDict
 
-from checkout_integration.sandbox.api.list_filters import ListFilters
+from checkout_integration.sandbox.api.list_filters import read_search
 from checkout_integration.sandbox.faults.list_faults import FaultyLedger
 from checkout_integration.sandbox.merchant.project import SandboxProject
 from checkout_integration.sandbox.merchant.projects import Projects
@@ -35,7 +33,8 @@ class TransactionsList:
             RefusedError: bad credentials, or a filter that cannot be read.
         """
         project = self.authenticate(authorization)
-        count, orders = self.ledger.search(ListFilters(self.projects, self.profile).read(project, query))
+        visible = self.projects.of_merchant(project.merchant)
+        count, orders = self.ledger.search(read_search(query, visible, self.profile))
         items = [self.documents.order(order, Context.LIST) for order in orders]
         return {"count": count, "items": items or None}
 
@@ -45,7 +44,9 @@ class TransactionsList:
         Raises:
             RefusedError: bad credentials.
         """
-        login, password = _basic_credentials(authorization)
+        given = Authorization.from_header(authorization)
+        basic = given if given and given.type == "basic" else None
+        login, password = (basic.username or "", basic.password or "") if basic else ("", "")
         project = self.projects.find(login)
         if project is None:
             raise self._refusal(self.profile.list_unknown_project_status if login else 401)
@@ -57,14 +58,3 @@ class TransactionsList:
         """Return the refusal of bad credentials; at deployed services it has a message only (ERR-01)."""
         code = "" if self.profile.framework_errors_short else f"fm000{status}"
         return RefusedError(status, code, "Internal Server Error" if status >= 500 else "Unauthorized")
-
-
-def _basic_credentials(authorization: str | None) -> tuple[str, str]:
-    scheme, _, encoded = (authorization or "").partition(" ")
-    if scheme.lower() != "basic":
-        return "", ""
-    try:
-        login, _, password = b64decode(encoded.strip(), validate=True).decode().partition(":")
-    except (binascii.Error, ValueError):
-        return "", ""
-    return login, password

@@ -37,6 +37,9 @@ _ACTIONS: Final = {
     OrderStatus.PROCESSED: ["refund", "chargeback", "cancel"],
     OrderStatus.REFUNDED: ["refund"],
 }
+_ORDER_FIELDS: Final = (
+    "id project_id status type description amount currency charge_currency metadata transaction reversal recurring_id"
+).split()
 _PROJECT_FIELDS: Final = (
     "project_id webhook_url mode live activated dynamic_urls merchant currency virtual_currency_price success_url"
     " fail_url vat_payer charge_currency charge_rate ask_billing_address title agreement_number retry_interval"
@@ -184,20 +187,9 @@ class ControlViews:
     def _summary(self, order: Order) -> dict[str, Any]:
         notifications = self._sandbox.outbox.of_order(order.id)
         return {
-            "id": order.id,
-            "project_id": order.project_id,
-            "status": order.status,
-            "type": order.type,
-            "description": order.description,
-            "amount": order.amount,
-            "currency": order.currency,
-            "charge_currency": order.charge_currency,
+            **{name: getattr(order, name) for name in _ORDER_FIELDS},
             "refundable": order.charge_amount - order.refunded_amount,
             "created_at": write_moment(order.created_at),
-            "metadata": order.metadata,
-            "transaction": order.transaction,
-            "reversal": order.reversal,
-            "recurring_id": order.recurring_id,
             "expired": self._sandbox.payments.is_expired(order),
             "payment_form_url": self._sandbox.form_url(order.id),
             "notifications": [notification.document() for notification in notifications],

@@ -56,6 +56,13 @@ class FaultKind(StrEnum):
     OLD_SHAPE = "old_shape"
 
 
+_OF_REQUESTS: Final = {
+    FaultKind.BAD_SIGNATURE: "signed with a wrong key",
+    FaultKind.BASE64_SIGNATURE: "signed with the right key, the hash written as Base64",
+    FaultKind.GZIP: "the body is compressed; the JSON in it is signed",
+    FaultKind.GZIP_SIGNED_AS_SENT: "the body is compressed; the compressed bytes are signed",
+    FaultKind.CHUNKED: "the body comes in chunks, without a length",
+}
 KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
     FaultPoint.API: {
         FaultKind.TOO_MANY_REQUESTS: "429; with a Retry-After of `seconds`, without one when that is 0",
@@ -89,11 +96,7 @@ KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
         FaultKind.DELAY: "the message is sent `seconds` later, in virtual time",
         FaultKind.SLOW: "the message is sent `seconds` later, in real time",
         FaultKind.UNHEARD: "the message arrives, and its answer is lost: it comes again",
-        FaultKind.BAD_SIGNATURE: "signed with a wrong key",
-        FaultKind.BASE64_SIGNATURE: "signed with the right key, the hash written as Base64",
-        FaultKind.GZIP: "the body is compressed; the JSON in it is signed",
-        FaultKind.GZIP_SIGNED_AS_SENT: "the body is compressed; the compressed bytes are signed",
-        FaultKind.CHUNKED: "the body comes in chunks, without a length",
+        **_OF_REQUESTS,
         FaultKind.OLD_SHAPE: "times as seconds and nanos, money as text, fields that nobody knows, others missing",
     },
     FaultPoint.VALIDATION: {
@@ -101,11 +104,7 @@ KINDS: Final[dict[FaultPoint, dict[FaultKind, str]]] = {
         FaultKind.DUPLICATE: "the request is sent twice in a row; the second response counts",
         FaultKind.SLOW: "the request is sent `seconds` later, in real time, while the customer waits",
         FaultKind.UNHEARD: "the question arrives, and its answer comes too late: the payment is refused",
-        FaultKind.BAD_SIGNATURE: "signed with a wrong key",
-        FaultKind.BASE64_SIGNATURE: "signed with the right key, the hash written as Base64",
-        FaultKind.GZIP: "the body is compressed; the JSON in it is signed",
-        FaultKind.GZIP_SIGNED_AS_SENT: "the body is compressed; the compressed bytes are signed",
-        FaultKind.CHUNKED: "the body comes in chunks, without a length",
+        **_OF_REQUESTS,
     },
 }
 _PAYMENT_EVENTS: Final = tuple(event for event in Event if event is not Event.USER_VALIDATE)

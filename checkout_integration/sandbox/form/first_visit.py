@@ -28,20 +28,15 @@ def record_first_visit(sandbox: Sandbox, order: Order, request: Request) -> Orde
     # TRANSACTION: read again inside, since the order may have been paid meanwhile.
     with sandbox.store.transaction():
         current = sandbox.ledger.find(order.id) or order
-        scheme = request.args.get("view_scheme", "")
+        scheme, language = request.args.get("view_scheme", ""), request.args.get("language", "")
         visited = replace(
-            with_language(current, _chosen_language(request)),
+            with_language(current, language if is_locale(language) else language_of(request)),
             issuer=_issuer(request),
             form_mode=_mode(request),
             view_scheme=scheme if scheme in _SCHEMES else "",
         )
         sandbox.ledger.save(visited)
     return visited
-
-
-def _chosen_language(request: Request) -> str:
-    chosen = request.args.get("language", "")
-    return chosen if is_locale(chosen) else language_of(request)
 
 
 def _mode(request: Request) -> FormMode:

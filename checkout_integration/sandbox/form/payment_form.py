@@ -60,7 +60,9 @@ def read_payment_form(form: Mapping[str, str], now: datetime, *, ask_address: bo
         _check_address(country, state, code, problems)
     details = PaymentDetails(
         saved=form.get("saved") == "1",
-        recurring=form.get("recurring") == "1" and _may_recur(method),
+        recurring=form.get("recurring") == "1"
+        and method is not None
+        and method.method()["recurring_allowed"],
         notify_sale=form.get("notify_sale") == "1",
         notify_new_region=form.get("notify_new_region") == "1",
         notify_new_region_email=email,
@@ -71,10 +73,6 @@ def read_payment_form(form: Mapping[str, str], now: datetime, *, ask_address: bo
         billing_zip=code if ask_address else "",
     )
     return PaymentForm(method=None if problems else method, details=details, problems=problems)
-
-
-def _may_recur(method: PaymentMethod | None) -> bool:
-    return method is not None and bool(method.method()["recurring_allowed"])
 
 
 def _check_address(country: str, state: str, code: str, problems: dict[str, str]) -> None:

@@ -122,7 +122,15 @@ class DeliveryThreads:
             return
         fault = self._fault_of(notification)
         waiting = hold_back(fault, notification, self.outbox, self.clock.now())
-        response = self._send(order, project, notification, fault)
+        response = self.sender.send(
+            project,
+            self._body(order, project, notification, fault.kind if fault else None),
+            notification.event,
+            f"try {notification.delivery_try}",
+            url=order.webhook_url,
+            secret_key=order.secret_key,
+            fault=fault,
+        )
         if waiting:
             return
         # RACE: released while this one still counts as being sent, or `wait_idle` could end between the two.
@@ -138,19 +146,6 @@ class DeliveryThreads:
             return None
         self._delayed.add(notification.seq)
         return strike.fault
-
-    def _send(
-        self, order: Order, project: SandboxProject, notification: QueuedNotification, fault: Fault | None
-    ) -> MerchantResponse:
-        return self.sender.send(
-            project,
-            self._body(order, project, notification, fault.kind if fault else None),
-            notification.event,
-            f"try {notification.delivery_try}",
-            url=order.webhook_url,
-            secret_key=order.secret_key,
-            fault=fault,
-        )
 
     def _body(
         self, order: Order, project: SandboxProject, notification: QueuedNotification, kind: FaultKind | None

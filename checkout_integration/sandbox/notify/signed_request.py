@@ -6,7 +6,7 @@ import base64
 import gzip
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urljoin
 
@@ -21,22 +21,8 @@ from checkout_integration.sandbox.wire.signing import WRONG_KEY, authorization_o
 _PACKED: Final = {FaultKind.GZIP, FaultKind.GZIP_SIGNED_AS_SENT}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SignedRequest:
-    """A notification as it is sent."""
-
-    body: bytes
-    headers: dict[str, str] = field(repr=False)
-    chunked: bool = False
-
-    def data(self) -> bytes | Iterator[bytes]:
-        """Return the body for the HTTP library: bytes with their length, or chunks without one."""
-        half = len(self.body) // 2
-        return iter([self.body[:half], self.body[half:]]) if self.chunked else self.body
-
-
-def sign_request(body: bytes, secret_key: str, kind: FaultKind | None = None) -> SignedRequest:
-    """Return the signed notification, with what a fault does to its body and its signature (EP5-01)."""
+def sign_request(body: bytes, secret_key: str, kind: FaultKind | None = None) -> tuple[bytes, dict[str, str]]:
+    """Return body and headers of a signed notification, with what a fault does to them (EP5-01)."""
     sent = gzip.compress(body, mtime=0) if kind in _PACKED else body
     signed = sent if kind is FaultKind.GZIP_SIGNED_AS_SENT else body
     headers = {
@@ -52,7 +38,13 @@ def sign_request(body: bytes, secret_key: str, kind: FaultKind | None = None) ->
         headers["Authorization"] = f"{vocabulary.SIGNATURE_SCHEME} {digest}"
     if kind in _PACKED:
         headers["Content-Encoding"] = "gzip"
-    return SignedRequest(body=sent, headers=headers, chunked=kind is FaultKind.CHUNKED)
+    return sent, headers
+
+
+def _in_chunks(body: bytes) -> Iterator[bytes]:
+    """Yield the body in two parts, which the HTTP library sends as chunks without a length."""
+    yield body[: len(body) // 2]
+    yield body[len(body) // 2 :]
 
 
 _TURNS_TO_GET: Final = {301, 302, 303}
@@ -84,31 +76,28 @@ def send_notification(
     `fault` changes the body or the signature. One redirect is followed unless `follow` is False: for 301 to 303 with a GET,
     like deployed services, and only to the loopback unless `anywhere` (EVT-09).
     """
-    message = sign_request(body, secret_key, fault)
+    sent, headers = sign_request(body, secret_key, fault)
     try:
         with requests.Session() as session:
             session.trust_env = False  # no proxy and no .netrc
-            response, location = _exchange(session, "POST", url, message, timeout)
+            session.headers.update(headers)
+            as_data = _in_chunks if fault is FaultKind.CHUNKED else bytes
+            response, location = _exchange(session, "POST", url, as_data(sent), timeout)
             target = urljoin(url, location) if location else ""
             if follow and target and (anywhere or is_loopback(target)):
-                method = "GET" if response.status in _TURNS_TO_GET else "POST"
-                response, _ = _exchange(session, method, target, message, timeout)
+                turned = response.status in _TURNS_TO_GET
+                method, again = ("GET", None) if turned else ("POST", as_data(sent))
+                response, _ = _exchange(session, method, target, again, timeout)
             return response
     except (requests.RequestException, ValueError) as error:
         return MerchantResponse(status=0, note=type(error).__name__)
 
 
 def _exchange(
-    session: requests.Session, method: str, url: str, message: SignedRequest, timeout: float
+    session: requests.Session, method: str, url: str, data: bytes | Iterator[bytes] | None, timeout: float
 ) -> tuple[MerchantResponse, str | None]:
     with session.request(
-        method,
-        url,
-        data=message.data() if method == "POST" else None,
-        headers=message.headers,
-        timeout=timeout,
-        allow_redirects=False,
-        stream=True,
+        method, url, data=data, timeout=timeout, allow_redirects=False, stream=True
     ) as response:
         redirected = response.status_code in _TURNS_TO_GET | _KEEPS_METHOD
         location = response.headers.get("Location") if redirected else None

@@ -97,7 +97,19 @@ class TestingCases:
         if event is Event.USER_VALIDATE and case is TestingCase.NON_EXISTING_USER:
             external_id = f"nobody-{uuid.uuid4().hex[:12]}"
         response = self._send(project, case, event, external_id)
-        trial = _judged(project, case, external_id, event, write_moment(self.clock.now()), response)
+        expected_code, code = _CODES.get(case, ""), _code_of(response.body)
+        refused = 400 <= response.status < 500 and code == expected_code
+        trial = Trial(
+            case=case,
+            project_id=project.project_id,
+            external_id=external_id,
+            event=event,
+            at=write_moment(self.clock.now()),
+            expected=f"4xx {expected_code}" if expected_code else "200",
+            status=response.status,
+            code=code,
+            passed=refused if expected_code else response.status == 200,
+        )
         with self._lock:
             self._trials.appendleft(trial)
         return trial
@@ -160,29 +172,6 @@ def _event_of(project: SandboxProject, case: TestingCase) -> Event:
     if project.mode is WebhookMode.PRE_APPROVAL and case in _ABOUT_USERS:
         return Event.USER_VALIDATE
     return Event.PAYMENT_SUCCESS
-
-
-def _judged(
-    project: SandboxProject,
-    case: TestingCase,
-    external_id: str,
-    event: Event,
-    at: str,
-    response: MerchantResponse,
-) -> Trial:
-    expected_code, code = _CODES.get(case, ""), _code_of(response.body)
-    refused = 400 <= response.status < 500 and code == expected_code
-    return Trial(
-        case=case,
-        project_id=project.project_id,
-        external_id=external_id,
-        event=event,
-        at=at,
-        expected=f"4xx {expected_code}" if expected_code else "200",
-        status=response.status,
-        code=code,
-        passed=refused if expected_code else response.status == 200,
-    )
 
 
 def _code_of(body: bytes) -> str:

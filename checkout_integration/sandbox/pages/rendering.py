@@ -30,9 +30,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["money"] = _money
+    environment.filters["money"] = lambda amount, currency: display_money(Decimal(amount), currency)
     return environment
-
-
-def _money(amount: Decimal | int, currency: str) -> str:
-    return display_money(Decimal(amount), currency)

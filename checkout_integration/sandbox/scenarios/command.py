@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -104,7 +105,7 @@ def _play(chosen: argparse.Namespace, scenarios: Sequence[Scenario]) -> int:
     print(_in_words(played, len(results) - len(played), missing), file=stream)
     if chosen.json:
         counts = {"played": len(played), "left_out": len(results) - len(played)}
-        print(json.dumps({"ok": ok, **counts, "scenarios": [result.document() for result in results]}))
+        print(json.dumps({"ok": ok, **counts, "scenarios": list(map(asdict, results))}))
     if not played:
         return WRONG_USAGE
     return AS_EXPECTED if ok else NOT_AS_EXPECTED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from checkout_integration.sandbox.scenarios.expectations import expect
@@ -36,10 +36,6 @@ class ScenarioResult:
     steps: tuple[StepResult, ...] = ()
     left_out: str = ""
 
-    def document(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
 
 def run_scenario(
     scenario: Scenario, service: ScenarioService, options: Namespace, write: Write
@@ -59,7 +55,6 @@ def run_scenario(
         write(f"  left out: {left_out}\n")
         return ScenarioResult(name=scenario.name, title=scenario.title, ok=True, left_out=left_out)
     steps = Steps(service, scenario, options)
-    steps.begin()
     try:
         steps.set_up()
         results = _run(scenario, steps, write)

@@ -38,10 +38,6 @@ class ScenarioService:
         self._session = requests.Session()
         self._session.trust_env = False  # no proxy and no .netrc
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._session.close()
-
     def control(self, method: str, path: str, document: Any = None) -> dict[str, Any]:
         """Call the control API below `/_sandbox/`."""
         return self.ask(method, f"{self.url}/_sandbox/{path}", json=document)

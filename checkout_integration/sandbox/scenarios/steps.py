@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from checkout_integration.protocol.vocabulary import TestingCase, WebhookMode
 from checkout_integration.sandbox.payments.payments import Outcome
@@ -35,35 +35,29 @@ class Steps:
     """
 
     def __init__(self, service: ScenarioService, scenario: Scenario, options: Namespace) -> None:
-        """Prepare the story; nothing is sent yet."""
+        """Prepare the story: nothing is changed yet, and the project's settings are read, for `end`."""
         self.service = service
         self.options = options
         self.orders: dict[str, str] = {}
         self.references: dict[str, str] = {}
-        self.started_after = 0
+        self.started_after = service.last_number()
         self._scenario = scenario
         self._current_secret = service.secret_key
-        self._before: dict[str, Any] = {}
+        self._before = service.project()
         self._advanced = 0.0
         self._verbs: Mapping[str, Callable[[Step], str]] = {
             **dict.fromkeys(_ACTIONS, self._act),
-            **dict.fromkeys(_SHORT, self._short_fault),
+            **dict.fromkeys((*_SHORT, "fault"), self._fault),
             "create": self._create,
             "try_again": self._try_again,
             "renew": self._renew,
             "advance": self._advance,
-            "fault": self._fault,
             "faults_off": self._faults_off,
             "rotate_secret": self._rotate_secret,
             "project": self._project,
             "testing_case": self._testing_case,
             "sync": self._sync,
         }
-
-    def begin(self) -> None:
-        """Read the project's settings, for `end`."""
-        self._before = self.service.project()
-        self.started_after = self.service.last_number()
 
     def set_up(self) -> None:
         """Change the project's settings to those of the story; the mode is `default` if the story names none.
@@ -147,14 +141,9 @@ class Steps:
             self.service.control("POST", "deliver", {"timeout": 60})
         return f"it is {self.service.control('GET', 'clock')['now']}"
 
-    def _short_fault(self, step: Step) -> str:
-        return self._add_fault({"kind": step.verb, "times": 1, **step.settings})
-
     def _fault(self, step: Step) -> str:
-        return self._add_fault(step.settings)
-
-    def _add_fault(self, settings: Mapping[str, Any]) -> str:
-        rule = {name: value for name, value in settings.items() if value is not None}
+        short = {"kind": step.verb, "times": 1} if step.verb in _SHORT else {}
+        rule = {name: value for name, value in (short | dict(step.settings)).items() if value is not None}
         self.service.control("POST", "faults", {"point": "notification", **rule})
         more = [f"{name} {value}" for name, value in rule.items() if name not in {"kind", "point"}]
         return ", ".join([str(rule["kind"]), *more])

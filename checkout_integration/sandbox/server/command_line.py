@@ -45,6 +45,12 @@ path("checkout/", include("checkout_integration.urls")),
 """What ``init`` prints: the settings of docs/quickstart.md, for a project that has none yet."""
 
 
+_SETTINGS: Final = (
+    "project_id secret_key webhook_url mode live success_url fail_url vat_payer ask_billing_address title"
+).split()
+"""The options that are settings of the project, under the same names."""
+
+
 def parser_for(environment: Mapping[str, str]) -> argparse.ArgumentParser:
     """Return the parser of the sandbox as a process."""
     parser = argparse.ArgumentParser(
@@ -136,19 +142,8 @@ def projects_of(chosen: argparse.Namespace, others: Sequence[SandboxProject]) ->
 
 
 def _project_of(chosen: argparse.Namespace) -> SandboxProject:
-    return SandboxProject(
-        project_id=chosen.project_id,
-        secret_key=chosen.secret_key,
-        webhook_url=chosen.webhook_url,
-        mode=chosen.mode,
-        live=chosen.live,
-        success_url=chosen.success_url,
-        fail_url=chosen.fail_url,
-        vat_payer=chosen.vat_payer,
-        ask_billing_address=chosen.ask_billing_address,
-        title=chosen.title,
-        catalogue=catalogue_at(chosen.catalogue),
-    )
+    settings = {name: getattr(chosen, name) for name in _SETTINGS}
+    return SandboxProject(**settings, catalogue=catalogue_at(chosen.catalogue))
 
 
 def _print_addresses(server: SandboxServer, projects: Sequence[SandboxProject]) -> None:

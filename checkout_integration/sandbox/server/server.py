@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any, Final, Self
 
 from werkzeug.serving import WSGIRequestHandler, make_server
@@ -86,9 +85,7 @@ class SandboxServer:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Stop serving and delivering."""
         self.stop()
 

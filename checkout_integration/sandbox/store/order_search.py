@@ -32,35 +32,25 @@ class Search:
     offset: int = 0
 
 
-def _marks(values: Sequence[object]) -> str:
-    return ",".join("?" * len(values))
-
-
 def conditions_of(search: Search) -> tuple[str, list[object]]:
     """Return an SQL condition and the values of its marks."""
-    clauses = [f"project_id IN ({_marks(search.project_ids)})"]
+    clauses = [f"project_id IN ({','.join('?' * len(search.project_ids))})"]
     values: list[object] = list(search.project_ids)
-    if search.id is not None:
-        clauses.append("id = ?")
-        values.append(search.id)
     if search.states is not None:
-        clauses.append(
-            f"({' OR '.join(['(status = ? AND reversal = coalesce(?, reversal))'] * len(search.states))})"
-        )
-        values += [value for state in search.states for value in state]
-    if search.account is not None:
-        clauses.append("account = ?")
-        values.append(search.account)
+        state = "(status = ? AND reversal = coalesce(?, reversal))"
+        clauses.append(f"({' OR '.join([state] * len(search.states))})")
+        values += [value for each in search.states for value in each]
     if search.customer is not None:
         clauses.append("(instr(customer, ?) > 0 OR instr(id, ?) > 0)")
         values += [one_line(search.customer).casefold()] * 2
-    if search.invoice_id is not None:
-        clauses.append("seq IN (SELECT seq FROM order_metadata WHERE value = ?)")
-        values.append(search.invoice_id)
-    if search.date_from is not None:
-        clauses.append("created_at >= ?")
-        values.append(to_microseconds(search.date_from))
-    if search.date_to is not None:
-        clauses.append("created_at <= ?")
-        values.append(to_microseconds(search.date_to))
+    for clause, value in (
+        ("id = ?", search.id),
+        ("account = ?", search.account),
+        ("seq IN (SELECT seq FROM order_metadata WHERE value = ?)", search.invoice_id),
+        ("created_at >= ?", search.date_from and to_microseconds(search.date_from)),
+        ("created_at <= ?", search.date_to and to_microseconds(search.date_to)),
+    ):
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
     return " AND ".join(clauses), values

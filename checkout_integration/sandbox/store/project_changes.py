@@ -6,8 +6,10 @@ for instance with a new secret, that value counts. A change is restored only if 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from typing import Any, Final
 
 from checkout_integration.sandbox.merchant.project import SandboxProject
@@ -19,32 +21,30 @@ _NOT_SAVED: Final = {"project_id", "catalogue", "unsafe_allow_any_secret", "unsa
 _SAVED: Final = [item.name for item in fields(SandboxProject) if item.name not in _NOT_SAVED]
 
 
-class ProjectChanges:
-    """The changed settings: those of former runs are restored, those of this one stored."""
+def keep_changes(store: Store, projects: Projects) -> None:
+    """Change `projects` as they were changed in former runs, and store the changes of this one."""
+    given = {project.project_id: project for project in projects.all()}
+    for project in given.values():
+        _restore(store, projects, project)
+    projects.subscribe(partial(_save, store, given))
 
-    def __init__(self, store: Store, projects: Projects) -> None:
-        """Change `projects` as they were changed before."""
-        self._store = store
-        self._given = {project.project_id: project for project in projects.all()}
-        for project in projects.all():
-            self._restore(projects, project)
-        projects.subscribe(self._save)
 
-    def _restore(self, projects: Projects, project: SandboxProject) -> None:
-        stored: dict[str, list[Any]] = read_json(self._store.remembered(_key_of(project)) or "{}")
-        changes = {
-            name: changed
-            for name, (given, changed) in stored.items()
-            if name in _SAVED and given == _as_stored(getattr(project, name))
-        }
-        with suppress(ValueError):  # a change that does not go with the other settings any more
-            projects.update(project.project_id, **changes)
+def _restore(store: Store, projects: Projects, project: SandboxProject) -> None:
+    stored: dict[str, list[Any]] = read_json(store.remembered(_key_of(project)) or "{}")
+    changes = {
+        name: changed
+        for name, (given, changed) in stored.items()
+        if name in _SAVED and given == _as_stored(getattr(project, name))
+    }
+    with suppress(ValueError):  # a change that does not go with the other settings any more
+        projects.update(project.project_id, **changes)
 
-    def _save(self, project: SandboxProject) -> None:
-        given = self._given.get(project.project_id, project)
-        pairs = {name: [_as_stored(getattr(item, name)) for item in (given, project)] for name in _SAVED}
-        changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-        self._store.remember(_key_of(project), write_json(changed))
+
+def _save(store: Store, given: Mapping[str, SandboxProject], project: SandboxProject) -> None:
+    before = given.get(project.project_id, project)
+    pairs = {name: [_as_stored(getattr(item, name)) for item in (before, project)] for name in _SAVED}
+    changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    store.remember(_key_of(project), write_json(changed))
 
 
 def _key_of(project: SandboxProject) -> str:
