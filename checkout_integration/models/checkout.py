@@ -24,8 +24,6 @@ from checkout_integration.models.columns import (
     ListField,
     MoneyField,
     account_column,
-    optional_instant,
-    optional_row,
 )
 from checkout_integration.models.row import NearQuerySet, Row
 from checkout_integration.policy.binding import CheckoutValue
@@ -145,7 +143,9 @@ class Checkout(Attributed):
         help_text=_("By which the same request finds this checkout again, and makes no second one."),
     )
     # Without an index of its own: that of the subject begins with it.
-    subject_type: Column[ContentType | None] = optional_row(ContentType, models.SET_NULL, db_index=False)
+    subject_type: Column[ContentType | None] = models.ForeignKey(
+        ContentType, null=True, blank=True, on_delete=models.SET_NULL, db_index=False
+    )
     subject_id = IdentifierField(max_length=64, blank=True, default="")
     subject = GenericForeignKey("subject_type", "subject_id")
 
@@ -153,12 +153,19 @@ class Checkout(Attributed):
         blank=True, default="", help_text=_("The service's id of the order that was created.")
     )
     payment_form_url: Column[str] = models.TextField(blank=True, default="")
-    paid_order: Column[Order | None] = optional_row("Order", models.PROTECT, "paid_checkouts", db_index=False)
+    paid_order: Column[Order | None] = models.ForeignKey(
+        "checkout_integration.Order",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        db_index=False,
+        related_name="paid_checkouts",
+    )
     failure: Column[str] = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Why the checkout has no form.")
     )
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
-    paid_at: Column[datetime | None] = optional_instant()
+    paid_at: Column[datetime | None] = InstantField(null=True, blank=True)
     lasts_days: Column[int | None] = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
@@ -167,19 +174,27 @@ class Checkout(Attributed):
     grace_days: Column[int] = models.PositiveSmallIntegerField(
         default=0, help_text=_("Days for which it is owned after them, so that a renewal may come late.")
     )
-    owned_until: Column[datetime | None] = optional_instant(
-        _(
+    owned_until: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_(
             "Until when it is owned by the payments that stand, grace included, where they last for some days."
         ),
+    )
+    refreshed_at: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
         editable=False,
+        help_text=_("When the return page last refreshed the order from the service."),
     )
-    refreshed_at: Column[datetime | None] = optional_instant(
-        _("When the return page last refreshed the order from the service."), editable=False
+    claimed_at: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        editable=False,
+        help_text=_("When its account claimed it on the return page, as a guest's purchase."),
     )
-    claimed_at: Column[datetime | None] = optional_instant(
-        _("When its account claimed it on the return page, as a guest's purchase."), editable=False
-    )
-    erased_at: Column[datetime | None] = optional_instant(editable=False)
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True, editable=False)
 
     objects: ClassVar[CheckoutQuerySet] = CheckoutQuerySet.as_manager()  # type: ignore[assignment]  # as in `Order`
 
@@ -322,7 +337,9 @@ class Grant(Row):
 
     key: Column[str] = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
-    checkout: Column[Checkout | None] = optional_row(Checkout, models.PROTECT, "grants")
+    checkout: Column[Checkout | None] = models.ForeignKey(
+        Checkout, null=True, blank=True, on_delete=models.PROTECT, related_name="grants"
+    )
     order: Column[Order] = models.ForeignKey(
         "checkout_integration.Order",
         on_delete=models.PROTECT,
@@ -347,10 +364,10 @@ class Grant(Row):
         help_text=_("Whether a game server fetches and acknowledges it (GOODS, OWNERSHIP_TOKENS)."),
     )
     opened_at: Column[datetime] = InstantField(auto_now_add=True)
-    acknowledged_at: Column[datetime | None] = optional_instant(
-        _("When a game server acknowledged that it has delivered the goods.")
+    acknowledged_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When a game server acknowledged that it has delivered the goods.")
     )
-    closed_at: Column[datetime | None] = optional_instant()
+    closed_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("grant")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -26,7 +25,6 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
-    from django_stubs_ext import StrOrPromise
 
     TextColumn = models.CharField[str, str]
     AmountColumn = models.DecimalField[Decimal | str | None, Decimal | None]
@@ -68,23 +66,32 @@ class MoneyField(AmountColumn):
 
     def __init__(self, *args: Any, currency: str = "", **kwargs: Any) -> None:
         self.currency = currency
-        usual = {"max_digits": MONEY_DIGITS, "decimal_places": MONEY_PLACES, "null": True, "blank": True}
-        super().__init__(*args, **{**usual, **kwargs})
+        kwargs.setdefault("max_digits", MONEY_DIGITS)
+        kwargs.setdefault("decimal_places", MONEY_PLACES)
+        kwargs.setdefault("null", True)
+        kwargs.setdefault("blank", True)
+        super().__init__(*args, **kwargs)
 
 
 class RateField(AmountColumn):
     """A rate of tax as the service states it, with six decimal places; null when unknown. Fixed point, never float."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        usual = {"max_digits": RATE_DIGITS, "decimal_places": RATE_PLACES, "null": True, "blank": True}
-        super().__init__(*args, **{**usual, **kwargs})
+        kwargs.setdefault("max_digits", RATE_DIGITS)
+        kwargs.setdefault("decimal_places", RATE_PLACES)
+        kwargs.setdefault("null", True)
+        kwargs.setdefault("blank", True)
+        super().__init__(*args, **kwargs)
 
 
 class CurrencyField(TextColumn):
     """An ISO 4217 code, "" when unknown; as sent, so there is room for more than three letters."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"max_length": 8, "blank": True, "default": "", **kwargs})
+        kwargs.setdefault("max_length", 8)
+        kwargs.setdefault("blank", True)
+        kwargs.setdefault("default", "")
+        super().__init__(*args, **kwargs)
 
 
 class UtcField(TimeColumn):
@@ -184,24 +191,14 @@ class Lists(Condition):
 
 def account_column(related_name: str = "+") -> models.ForeignKey[Any, Any]:
     """Return a reference to an account of the shop, which may be deleted; it has no index of its own."""
-    return optional_row(settings.AUTH_USER_MODEL, models.SET_NULL, related_name, db_index=False)
-
-
-def optional_row(
-    to: str | type[models.Model],
-    on_delete: Callable[..., None],
-    related_name: str | None = None,
-    **options: Any,
-) -> models.ForeignKey[Any, Any]:
-    """Return a reference to a row that may be missing."""
     return models.ForeignKey(
-        to, null=True, blank=True, on_delete=on_delete, related_name=related_name, **options
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name=related_name,
     )
-
-
-def optional_instant(help_text: StrOrPromise = "", **options: Any) -> Column[datetime | None]:
-    """Return a column for a moment that may be missing."""
-    return InstantField(null=True, blank=True, help_text=help_text, **options)
 
 
 def searched(column: str, name: str) -> models.Index:

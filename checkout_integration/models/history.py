@@ -9,13 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.actor import ActedBy
-from checkout_integration.models.columns import (
-    Column,
-    IdentifierField,
-    InstantField,
-    optional_instant,
-    optional_row,
-)
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.order import IN_REVIEW, Order
 from checkout_integration.models.row import NearQuerySet
 
@@ -67,10 +61,22 @@ class Transition(ActedBy):
     source: Column[str] = models.CharField(
         max_length=16, help_text=_("notification, list, creation or staff")
     )
-    notification: Column[Notification | None] = optional_row(
-        "Notification", models.SET_NULL, "transitions", db_index=False
+    notification: Column[Notification | None] = models.ForeignKey(
+        "checkout_integration.Notification",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="transitions",
     )
-    sync_run: Column[SyncRun | None] = optional_row("SyncRun", models.SET_NULL, "transitions", db_index=False)
+    sync_run: Column[SyncRun | None] = models.ForeignKey(
+        "checkout_integration.SyncRun",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="transitions",
+        db_index=False,
+    )
     act: Column[str] = models.CharField(max_length=16, choices=Act.choices, blank=True, default="")
     reason: Column[str] = models.CharField(max_length=LONGEST_REASON, blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
@@ -123,11 +129,19 @@ class Incident(ActedBy):
     key: Column[str] = models.CharField(max_length=32, editable=False)
     kind: Column[str] = models.CharField(max_length=64)
     project = IdentifierField(max_length=64)
-    order: Column[Order | None] = optional_row(Order, models.CASCADE, "incidents")
-    notification: Column[Notification | None] = optional_row("Notification", models.SET_NULL, "incidents")
+    order: Column[Order | None] = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="incidents"
+    )
+    notification: Column[Notification | None] = models.ForeignKey(
+        "checkout_integration.Notification",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="incidents",
+    )
     detail: Column[str] = models.TextField(blank=True, default="")
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
-    resolved_at: Column[datetime | None] = optional_instant()
+    resolved_at: Column[datetime | None] = InstantField(null=True, blank=True)
     ended_itself: Column[bool] = models.BooleanField(
         default=False, help_text=_("Its cause was over, so nobody had to resolve it.")
     )

@@ -10,13 +10,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import (
-    Column,
-    IdentifierField,
-    InstantField,
-    optional_instant,
-    optional_row,
-)
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.row import NearQuerySet, PrimaryManager, Row
 from checkout_integration.policy.quarantine import PAYMENT_EVENTS
 from checkout_integration.protocol.vocabulary import Event
@@ -66,11 +60,13 @@ class Notification(Row):
         blank=True, default="", help_text=_("Our reference of the checkout, from the order's metadata.")
     )
     live: Column[bool | None] = models.BooleanField(null=True, blank=True)
-    created_at: Column[datetime | None] = optional_instant()
-    expires_at: Column[datetime | None] = optional_instant()
+    created_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    expires_at: Column[datetime | None] = InstantField(null=True, blank=True)
     delivery_try: Column[int] = models.IntegerField(default=0)
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.STORED)
-    due_at: Column[datetime | None] = optional_instant(_("When it is to be applied; empty if it is not."))
+    due_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When it is to be applied; empty if it is not.")
+    )
     tries: Column[int] = models.PositiveIntegerField(
         default=0, help_text=_("How often applying it has failed.")
     )
@@ -150,7 +146,13 @@ class ValidationDecision(Row):
     )
     project = IdentifierField(max_length=64)
     external_id = IdentifierField(blank=True, default="")
-    user: Column[CheckoutUser | None] = optional_row("CheckoutUser", models.SET_NULL, "decisions")
+    user: Column[CheckoutUser | None] = models.ForeignKey(
+        "checkout_integration.CheckoutUser",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="decisions",
+    )
     approved: Column[bool] = models.BooleanField()
     code: Column[str] = models.CharField(max_length=64, blank=True, default="")
     reason: Column[str] = models.CharField(max_length=255, blank=True, default="")

@@ -23,8 +23,6 @@ from checkout_integration.models.columns import (
     InstantField,
     MoneyField,
     RateField,
-    optional_instant,
-    optional_row,
     searched,
 )
 from checkout_integration.models.row import NearQuerySet, Row
@@ -116,8 +114,20 @@ class Order(Attributed):
         default=VerdictStatus.PENDING.value,
     )
     verdict_reason: Column[str] = models.CharField(max_length=64, blank=True, default="")
-    checkout: Column[Checkout | None] = optional_row("Checkout", models.PROTECT, "orders")
-    user: Column[CheckoutUser | None] = optional_row("CheckoutUser", models.PROTECT, "orders")
+    checkout: Column[Checkout | None] = models.ForeignKey(
+        "checkout_integration.Checkout",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="orders",
+    )
+    user: Column[CheckoutUser | None] = models.ForeignKey(
+        "checkout_integration.CheckoutUser",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="orders",
+    )
 
     live: Column[bool | None] = models.BooleanField(
         null=True, blank=True, help_text=_("As the notification says; the list does not have it.")
@@ -125,9 +135,9 @@ class Order(Attributed):
     is_production: Column[bool | None] = models.BooleanField(null=True, blank=True)
     transaction = IdentifierField(blank=True, default="")
     type: Column[str] = models.CharField(max_length=32, blank=True, default="")
-    created_at: Column[datetime | None] = optional_instant()
-    canceled_at: Column[datetime | None] = optional_instant()
-    refunded_at: Column[datetime | None] = optional_instant()
+    created_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    canceled_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
     country: Column[str] = models.CharField(max_length=8, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     recurring_id = IdentifierField(blank=True, default="")

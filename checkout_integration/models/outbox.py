@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import (
-    Column,
-    IdentifierField,
-    InstantField,
-    optional_instant,
-    optional_row,
-)
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import NearQuerySet, PrimaryManager, Row
 
@@ -67,17 +61,32 @@ class OutboxMessage(Row):
     idempotency_key: Column[str] = models.CharField(max_length=32, editable=False)
     signal: Column[str] = models.CharField(max_length=32)
     project = IdentifierField(max_length=64)
-    order: Column[Order | None] = optional_row(Order, models.CASCADE, "outbox_messages")
-    checkout: Column[Checkout | None] = optional_row("Checkout", models.CASCADE, "outbox_messages")
-    grant: Column[Grant | None] = optional_row(
-        "Grant",
-        models.PROTECT,
-        "outbox_messages",
+    order: Column[Order | None] = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.CASCADE, related_name="outbox_messages"
+    )
+    checkout: Column[Checkout | None] = models.ForeignKey(
+        "checkout_integration.Checkout",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="outbox_messages",
+    )
+    grant: Column[Grant | None] = models.ForeignKey(
+        "checkout_integration.Grant",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
         db_index=False,
+        related_name="outbox_messages",
         help_text=_("What checkout_paid opened, or checkout_reversed closed."),
     )
-    transition: Column[Transition | None] = optional_row(
-        "Transition", models.SET_NULL, "outbox_messages", db_index=False
+    transition: Column[Transition | None] = models.ForeignKey(
+        "checkout_integration.Transition",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        related_name="outbox_messages",
     )
     arguments: Column[dict[str, Any]] = models.JSONField(
         default=dict, help_text=_("Plain arguments of the signal, without common ones; ids and words only.")
@@ -171,8 +180,8 @@ class ReceiverRun(Row):
         default="",
         help_text=_("Class of the last exception; after RetryLater, its cause too."),
     )
-    postponed_since: Column[datetime | None] = optional_instant(
-        _("When the shop's code first asked to be called later.")
+    postponed_since: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When the shop's code first asked to be called later.")
     )
     postponed_for: Column[str] = models.CharField(
         max_length=255,
@@ -180,7 +189,7 @@ class ReceiverRun(Row):
         default="",
         help_text=_("What the shop's code waits for, in its own words."),
     )
-    finished_at: Column[datetime | None] = optional_instant()
+    finished_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("run of the shop's code")

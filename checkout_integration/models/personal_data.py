@@ -9,7 +9,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import Column, DocumentField, optional_instant, searched
+from checkout_integration.models.columns import Column, DocumentField, InstantField, searched
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
 
@@ -27,7 +27,7 @@ class PersonalData(Row):
     refund_receipts: Column[dict[str, Any]] = DocumentField()
     email: Column[str] = models.CharField(max_length=255, blank=True, default="")
     last4: Column[str] = models.CharField(max_length=4, blank=True, default="")
-    erased_at: Column[datetime | None] = optional_instant()
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     class Meta:
         verbose_name = _("personal data")

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import Column, IdentifierField, InstantField, optional_instant
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.row import Row
 
 
@@ -29,14 +29,18 @@ class Receiver(Row):
     )
     first_seen: Column[datetime] = InstantField(help_text=_("When a process with it first worked."))
     last_seen: Column[datetime] = InstantField(help_text=_("When a process with it last worked."))
-    last_ready: Column[datetime | None] = optional_instant(
-        _("When a process with it that runs receivers last worked.")
+    last_ready: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("When a process with it that runs receivers last worked.")
     )
-    missing_since: Column[datetime | None] = optional_instant(
-        _("Since when processes work, and none of them has it.")
+    missing_since: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when processes work, and none of them has it.")
     )
-    retired_at: Column[datetime | None] = optional_instant(_("Since when it gets no new runs."))
-    paused_at: Column[datetime | None] = optional_instant(_("Since when staff let its runs wait."))
+    retired_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when it gets no new runs.")
+    )
+    paused_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when staff let its runs wait.")
+    )
     paused_for: Column[str] = models.CharField(
         max_length=255, blank=True, default="", help_text=_("Why staff let its runs wait.")
     )

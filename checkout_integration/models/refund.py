@@ -16,8 +16,6 @@ from checkout_integration.models.columns import (
     IdentifierField,
     InstantField,
     MoneyField,
-    optional_instant,
-    optional_row,
 )
 from checkout_integration.models.order import Order
 from checkout_integration.models.row import Row
@@ -33,20 +31,22 @@ class Refund(Row):
 
     key: Column[str] = models.CharField(max_length=32, editable=False)
     project = IdentifierField(max_length=64)
-    order: Column[Order | None] = optional_row(Order, models.PROTECT, "refunds")
+    order: Column[Order | None] = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.PROTECT, related_name="refunds"
+    )
     document_id = IdentifierField(
         blank=True, default="", help_text=_("The reversal document's own id, if it has one.")
     )
     transaction = IdentifierField(blank=True, default="")
     status: Column[str] = models.CharField(max_length=16, default=OrderStatus.REFUNDED.value)
-    refunded_at: Column[datetime | None] = optional_instant()
+    refunded_at: Column[datetime | None] = InstantField(null=True, blank=True)
     amount = MoneyField(currency="currency")
     currency = CurrencyField()
     reason: Column[str] = models.TextField(blank=True, default="")
     code: Column[str] = models.CharField(max_length=255, blank=True, default="")
     receipt_number = IdentifierField(blank=True, default="")
     document: Column[dict[str, Any]] = DocumentField()
-    observed_at: Column[datetime | None] = optional_instant()
+    observed_at: Column[datetime | None] = InstantField(null=True, blank=True)
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
     reversed_at: Column[datetime] = models.GeneratedField(
         expression=Coalesce("refunded_at", "recorded_at"),

@@ -9,13 +9,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from checkout_integration.models.actor import ActedBy
-from checkout_integration.models.columns import (
-    Column,
-    IdentifierField,
-    InstantField,
-    account_column,
-    optional_row,
-)
+from checkout_integration.models.columns import Column, IdentifierField, InstantField, account_column
 from checkout_integration.models.history import Incident, Transition
 from checkout_integration.models.order import Order
 from checkout_integration.models.user import CheckoutUser
@@ -65,10 +59,22 @@ class StaffAct(ActedBy):
     act: Column[str] = models.CharField(max_length=16, choices=[*Transition.Act.choices, *Act.choices])
     origin: Column[str] = models.CharField(max_length=16, choices=Origin.choices)
     reason: Column[str] = models.CharField(max_length=255, blank=True, default="")
-    customer: Column[CheckoutUser | None] = optional_row(CheckoutUser, models.SET_NULL, "staff_acts")
-    order: Column[Order | None] = optional_row(Order, models.SET_NULL, "staff_acts")
-    incident: Column[Incident | None] = optional_row(Incident, models.SET_NULL, "+")
-    notification: Column[Notification | None] = optional_row("Notification", models.SET_NULL, "+")
+    customer: Column[CheckoutUser | None] = models.ForeignKey(
+        CheckoutUser, null=True, blank=True, on_delete=models.SET_NULL, related_name="staff_acts"
+    )
+    order: Column[Order | None] = models.ForeignKey(
+        Order, null=True, blank=True, on_delete=models.SET_NULL, related_name="staff_acts"
+    )
+    incident: Column[Incident | None] = models.ForeignKey(
+        Incident, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    notification: Column[Notification | None] = models.ForeignKey(
+        "checkout_integration.Notification",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+    )
     account = account_column()
     receiver = IdentifierField(blank=True, default="", help_text=_("The name of the receiver."))
     detail: Column[str] = models.CharField(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from checkout_integration.models.columns import Column, IdentifierField, InstantField, optional_instant
+from checkout_integration.models.columns import Column, IdentifierField, InstantField
 from checkout_integration.models.row import Row
 from checkout_integration.policy.drift import DifferenceKind
 
@@ -35,17 +35,19 @@ class SyncRun(Row):
     lane: Column[str] = models.CharField(max_length=16)
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.RUNNING)
     started_at: Column[datetime] = InstantField()
-    finished_at: Column[datetime | None] = optional_instant()
-    window_from: Column[datetime | None] = optional_instant()
-    window_to: Column[datetime | None] = optional_instant()
+    finished_at: Column[datetime | None] = InstantField(null=True, blank=True)
+    window_from: Column[datetime | None] = InstantField(null=True, blank=True)
+    window_to: Column[datetime | None] = InstantField(null=True, blank=True)
     pages: Column[int] = models.PositiveIntegerField(default=0)
     rows: Column[int] = models.PositiveIntegerField(default=0)
     changed: Column[int] = models.PositiveIntegerField(
         default=0, help_text=_("Orders whose status or verdict changed.")
     )
     failure: Column[str] = models.CharField(max_length=255, blank=True, default="")
-    rows_since: Column[datetime | None] = optional_instant(
-        _("The service's time of the first page, of this pass or of the one that it resumed.")
+    rows_since: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        help_text=_("The service's time of the first page, of this pass or of the one that it resumed."),
     )
     fence: Column[int] = models.PositiveBigIntegerField(
         default=0,
@@ -100,10 +102,10 @@ class SyncWindow(Row):
 
     run: Column[SyncRun] = models.ForeignKey(SyncRun, on_delete=models.CASCADE, related_name="windows")
     state: Column[str] = models.CharField(max_length=16, choices=State.choices, default=State.WAITING)
-    window_from: Column[datetime | None] = optional_instant()
-    window_to: Column[datetime | None] = optional_instant()
-    busy_until: Column[datetime | None] = optional_instant(
-        _("Until when a worker has the window, unless it extends this time.")
+    window_from: Column[datetime | None] = InstantField(null=True, blank=True)
+    window_to: Column[datetime | None] = InstantField(null=True, blank=True)
+    busy_until: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Until when a worker has the window, unless it extends this time.")
     )
     fence: Column[int] = models.PositiveBigIntegerField(
         default=0,
@@ -191,10 +193,16 @@ class SyncCursor(Row):
 
     project = IdentifierField(max_length=64)
     lane: Column[str] = models.CharField(max_length=16)
-    watermark: Column[datetime | None] = optional_instant()
+    watermark: Column[datetime | None] = InstantField(null=True, blank=True)
     fence: Column[int] = models.PositiveBigIntegerField(default=0)
-    busy_until = optional_instant(_("Until when a pass has the lane, unless it extends this time."))
-    paused_until = optional_instant(_("Until when no worker reads the list: the service responded with 429."))
+    busy_until = InstantField(
+        null=True, blank=True, help_text=_("Until when a pass has the lane, unless it extends this time.")
+    )
+    paused_until = InstantField(
+        null=True,
+        blank=True,
+        help_text=_("Until when no worker reads the list: the service responded with 429."),
+    )
 
     class Meta:
         verbose_name = _("sync cursor")

@@ -17,7 +17,6 @@ from checkout_integration.models.columns import (
     IdentifierField,
     InstantField,
     account_column,
-    optional_instant,
     searched,
 )
 from checkout_integration.models.row import Row
@@ -41,13 +40,19 @@ class CheckoutUser(Row):
     external_id = IdentifierField(blank=True, default="", help_text=_("The customer's id in this shop."))
     user_id = IdentifierField(blank=True, default="", help_text=_("The customer's id at the service."))
     account = account_column("checkout_users")
-    linked_at: Column[datetime | None] = optional_instant(
-        _("Since when the account owns what the customer bought as a guest: staff have linked them.")
+    linked_at: Column[datetime | None] = InstantField(
+        null=True,
+        blank=True,
+        help_text=_(
+            "Since when the account owns what the customer bought as a guest: staff have linked them."
+        ),
     )
     validated: Column[dict[str, Any]] = DocumentField(editable=False)
-    blocked_at: Column[datetime | None] = optional_instant(_("Since when staff have blocked the customer."))
+    blocked_at: Column[datetime | None] = InstantField(
+        null=True, blank=True, help_text=_("Since when staff have blocked the customer.")
+    )
     recorded_at: Column[datetime] = InstantField(auto_now_add=True)
-    erased_at: Column[datetime | None] = optional_instant()
+    erased_at: Column[datetime | None] = InstantField(null=True, blank=True)
 
     email = SnapshotAttribute[str]()
     email_verified = SnapshotAttribute[bool]()
