@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
@@ -33,12 +33,8 @@ KIND: Final = Kind(
 )
 
 
-def validation_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
-    """Yield how customers were decided about."""
-    yield from (_validation(project, now) for project in projects)
-
-
-def _validation(project: str, now: datetime) -> Finding:
+def validation_finding(project: str, now: datetime) -> Finding:
+    """Return how customers were decided about."""
     newest = _decisions(project)
     if not newest:
         severity = Severity.UNKNOWN if _has_validators(project) else Severity.OK
