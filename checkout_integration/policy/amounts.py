@@ -39,9 +39,9 @@ def column_amount(amount: Decimal | None, currency: str | None) -> Decimal | Non
 
     The sent amount where it fits, else rounded to the places of its currency.
     """
-    if amount is None or not amount.is_finite() or fits_column(amount):
-        return amount if amount is not None and amount.is_finite() else None
-    fitting = _rounded(amount, currency)
+    if amount is None or not amount.is_finite():
+        return None
+    fitting = amount if fits_column(amount) else _rounded(amount, currency)
     return fitting if fits_column(fitting) else None
 
 

@@ -6,7 +6,7 @@ are a function of the *set* of observations, whatever their order and number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -168,9 +168,8 @@ def from_json(stored: Mapping[str, Any]) -> Facts:
     return Facts(
         slots={key: Slot(**parts) for key, parts in (stored.get("slots") or {}).items()},
         refunds=refund_rules.from_json(stored.get("refunds") or {}),
-        decision=_decision_from(**decision) if decision else None,
+        decision=decision
+        and Decision(
+            status=OrderStatus(decision["status"]), at=decision["at"], known=frozenset(decision["known"])
+        ),
     )
-
-
-def _decision_from(*, status: str, at: str, known: Sequence[str]) -> Decision:
-    return Decision(status=OrderStatus(status), at=at, known=frozenset(known))

@@ -19,7 +19,8 @@ def is_historic(state: OrderState, installed_at: datetime | None, margin: timede
     Only the list shows such orders. An unpaid order is not historic: its payment is still to come.
     """
     created_at = state.order.created_at
-    if created_at is None or installed_at is None or not _only_listed(state):
+    only_listed = all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)
+    if created_at is None or installed_at is None or not only_listed:
         return False
     is_open = state.status in (OrderStatus.CREATED, OrderStatus.PENDING)
     return not is_open and created_at < installed_at - margin
@@ -37,7 +38,3 @@ def is_older(state: OrderState, installed_at: datetime | None) -> bool:
         return min(signed) < stamp(installed_at - LATEST_RETRY)
     created_at = state.order.created_at
     return created_at is not None and created_at < installed_at
-
-
-def _only_listed(state: OrderState) -> bool:
-    return all(key.endswith(f"/{Source.LIST}") for key in state.facts.slots)

@@ -13,7 +13,7 @@ from checkout_integration.conf import Project
 from checkout_integration.flows.database import database_now, in_transaction, locked
 from checkout_integration.flows.ledger import account_by_hook, account_of, identity_here
 from checkout_integration.flows.outbox import GAME_SERVER
-from checkout_integration.hooks import Hooks, load_hooks
+from checkout_integration.hooks import overrides
 from checkout_integration.models import Checkout, CheckoutUser, Grant
 from checkout_integration.protocol.user import parse_user
 
@@ -66,12 +66,13 @@ def _account_of(project: Project, external_id: str) -> Any:
     if known is not None:
         return known
     user = parse_user({"external_id": external_id})
-    if type(load_hooks(project.hooks)).find_user is not Hooks.find_user:
+    if overrides(project.hooks, "find_user"):
         return account_by_hook(project, user)
     account = account_of(user)
     return account.pk if account is not None else None
 
 
+@in_transaction
 def acknowledge(project: Project, key: str) -> Grant | None:
     """Note that a game server has delivered the goods of a grant; return it, or None if the project has no such grant.
 
@@ -80,16 +81,10 @@ def acknowledge(project: Project, key: str) -> Grant | None:
     RACE: the ledger may be closing the grant. Under its lock it is either open, and the reversal finds who delivered it, or
     closed, and nothing is noted.
     """
-    grant = _acknowledge(project, key)
-    if grant is not None and grant.acknowledged_at is None:
-        raise AlreadyClosed(key)
-    return grant
-
-
-@in_transaction
-def _acknowledge(project: Project, key: str) -> Grant | None:
     grant = locked(Grant.primary.filter(project=project.alias, key=key, pull=True)).first()
-    if grant is not None and grant.acknowledged_at is None and grant.state == Grant.State.OPEN:
+    if grant is not None and grant.acknowledged_at is None:
+        if grant.state != Grant.State.OPEN:
+            raise AlreadyClosed(key)
         grant.acknowledged_at = database_now()
         grant.completed = sorted({*grant.completed, GAME_SERVER})
         grant.save(update_fields=["acknowledged_at", "completed"])

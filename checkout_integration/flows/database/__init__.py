@@ -16,7 +16,6 @@ from checkout_integration.flows.database.installation import ensure_installed, i
 from checkout_integration.flows.database.queries import (
     Command,
     Query,
-    count_by_index,
     instant_of,
     keys_by_index,
 )

@@ -96,22 +96,12 @@ class Command:
         return "".join(sql), parameters
 
 
-def count_by_index(rows: models.QuerySet[Any], *index: str, most: int) -> int:
-    """Count rows to a limit, as `keys_by_index` finds them."""
-    found = _by_index(rows, index, most, "COUNT(*)")
-    return int(found[0][0]) if found else 0
-
-
 def keys_by_index(rows: models.QuerySet[Any], *index: str, most: int) -> list[Any]:
     """Return the keys of the first rows in the sequence of an index.
 
     Without a sequence, PostgreSQL would read the whole table where it expects many such rows; where it sees the limit, it
     may sort them.
     """
-    return [key for (key,) in _by_index(rows, index, most, "*")]
-
-
-def _by_index(rows: models.QuerySet[Any], index: Sequence[str], most: int, columns: str) -> list[Any]:
     alias = state_database()
     connection = connections[alias]
     try:
@@ -120,8 +110,8 @@ def _by_index(rows: models.QuerySet[Any], index: Sequence[str], most: int, colum
         return []
     limit = "(SELECT %s)" if connection.vendor == "postgresql" else "%s"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {columns} FROM ({sql} LIMIT {limit}) counted", [*parameters, most])  # noqa: S608
-        return list(cursor.fetchall())
+        cursor.execute(f"{sql} LIMIT {limit}", [*parameters, most])
+        return [key for (key,) in cursor.fetchall()]
 
 
 def instant_of(value: Any) -> Any:

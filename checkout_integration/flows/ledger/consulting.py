@@ -11,7 +11,7 @@ from checkout_integration.flows.database import TRANSIENT_DATABASE_ERRORS, own_t
 from checkout_integration.flows.ledger.batch import NO_ADVICE, Advice, Step, named_orders
 from checkout_integration.flows.ledger.customers import account_by_hook, identity_of
 from checkout_integration.flows.ledger.deciding import observed
-from checkout_integration.hooks import Hooks, load_hooks
+from checkout_integration.hooks import load_hooks, overrides
 from checkout_integration.models import Checkout, CheckoutUser
 from checkout_integration.models.order import state_of
 from checkout_integration.policy.binding import reference_of
@@ -26,21 +26,20 @@ def consult_hooks(project: Project, steps: Sequence[Step]) -> Advice:
     They are only offers: a checkout is used if the order, once locked, still has none; an account is used if its customer has
     no row yet.
     """
-    hooks = load_hooks(project.hooks)
-    resolves = type(hooks).resolve_checkout is not Hooks.resolve_checkout
-    finds = type(hooks).find_user is not Hooks.find_user
+    resolves, finds = (overrides(project.hooks, name) for name in ("resolve_checkout", "find_user"))
     if not (resolves or finds):
         return NO_ADVICE
     observations = [step.observation for step in steps]
-    checkouts, errors = _resolved(project, hooks, observations) if resolves else ({}, {})
+    checkouts, errors = _resolved(project, observations) if resolves else ({}, {})
     accounts = _accounts(project, observations) if finds else {}
     return Advice(checkouts=checkouts, accounts=accounts, errors=errors)
 
 
 def _resolved(
-    project: Project, hooks: Hooks, observations: Sequence[Observation]
+    project: Project, observations: Sequence[Observation]
 ) -> tuple[dict[str, Any], dict[str, Exception]]:
     """Call the hook for paid orders that name no checkout. A failure concerns its order alone."""
+    hooks = load_hooks(project.hooks)
     checkouts: dict[str, Any] = {}
     errors: dict[str, Exception] = {}
     by_order: dict[str, list[Observation]] = defaultdict(list)

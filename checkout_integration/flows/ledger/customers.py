@@ -32,7 +32,7 @@ from checkout_integration.flows.database import (
     update,
 )
 from checkout_integration.flows.ledger.batch import Advice, Batch, LockedOrder
-from checkout_integration.hooks import Hooks, load_hooks
+from checkout_integration.hooks import load_hooks, overrides
 from checkout_integration.models import Checkout, CheckoutUser, PersonalData
 from checkout_integration.models.columns import as_column_text
 from checkout_integration.policy.erasure import is_erased, without_customer
@@ -360,9 +360,9 @@ def account_of(user: User) -> AbstractBaseUser | None:
 
 def account_by_hook(project: Project, user: User) -> Any:
     """Return the key of the account that `Hooks.find_user` names: a link, whose failure must not stop a payment."""
-    hooks = load_hooks(project.hooks)
-    if type(hooks).find_user is Hooks.find_user:
+    if not overrides(project.hooks, "find_user"):
         return None
+    hooks = load_hooks(project.hooks)
     try:
         with own_transaction():  # a failure of the hook is rolled back
             account = hooks.find_user(user)

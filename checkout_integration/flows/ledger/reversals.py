@@ -226,11 +226,8 @@ def write_refunds(project: Project, orders: Sequence[LockedOrder]) -> None:
     }
     reversed_orders = [order for order in orders if is_reversed(order.state)]
     stored = _stored_rows([order.row.pk for order in reversed_orders if not order.is_new])
-    rows, moved, gone = (
-        dict(from_list),
-        [],
-        [refund.pk for order in orders for refund in order.orders_themselves],
-    )
+    rows, moved = dict(from_list), list[Refund]()
+    gone = [refund.pk for order in orders for refund in order.orders_themselves]
     for order in reversed_orders:
         own = [row for row in stored if row.order_id == order.row.pk]
         new = {row.key: row for row in from_list.values() if row.order_id == order.row.pk}

@@ -18,13 +18,13 @@ from checkout_integration.flows.monitoring.backlog import clock_findings, step_f
 from checkout_integration.flows.monitoring.fetching import fetching_findings
 from checkout_integration.flows.monitoring.finding import Finding, Kind
 from checkout_integration.flows.monitoring.not_applied import (
-    attempt_findings,
-    not_applied_findings,
+    attempt_finding,
+    not_applied_finding,
     removed_finding,
 )
 from checkout_integration.flows.monitoring.reading import reading_findings
 from checkout_integration.flows.monitoring.receivers import goods_findings, receiver_findings
-from checkout_integration.flows.monitoring.validation import validation_findings
+from checkout_integration.flows.monitoring.validation import validation_finding
 from checkout_integration.flows.monitoring.webhook import refused_elsewhere, webhook_findings
 from checkout_integration.policy.severity import Severity
 
@@ -105,17 +105,24 @@ def _database_findings(projects: Sequence[str], now: datetime) -> Iterator[Findi
 
 
 Look: TypeAlias = Callable[[Sequence[str], datetime], Iterable[Finding]]
+
+
+def _at_each(look: Callable[[str, datetime], Finding]) -> Look:
+    """Return the look that looks at one project after the other."""
+    return lambda projects, now: (look(project, now) for project in projects)
+
+
 LOOKS: Final[Sequence[Look]] = (
     _database_findings,
     webhook_findings,
-    not_applied_findings,
-    validation_findings,
+    _at_each(not_applied_finding),
+    _at_each(validation_finding),
     reading_findings,
     receiver_findings,
     goods_findings,
     renewal_findings,
     fetching_findings,
-    attempt_findings,
+    _at_each(attempt_finding),
     step_findings,
     clock_findings,
     removed_finding,

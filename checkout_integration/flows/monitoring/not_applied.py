@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.flows.database import count_by_index
+from checkout_integration.flows.database import keys_by_index
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
 from checkout_integration.models import Incident, Installation, Notification
@@ -60,7 +60,7 @@ def quarantined_since(project: str) -> datetime | None:
 
 
 def _count(rows: QuerySet[Notification]) -> int:
-    return count_by_index(rows, "state", "received_at", most=MOST_WAITING)
+    return len(keys_by_index(rows, "state", "received_at", most=MOST_WAITING))
 
 
 def _waiting(project: str, state: Notification.State) -> QuerySet[Notification]:
@@ -73,12 +73,8 @@ def _waiting(project: str, state: Notification.State) -> QuerySet[Notification]:
     return rows.filter(state__gte=state, state__lte=state).order_by("state", "received_at")
 
 
-def not_applied_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
-    """Yield what could not be applied of the notifications of each project."""
-    yield from (_not_applied(project, now) for project in projects)
-
-
-def _not_applied(project: str, now: datetime) -> Finding:
+def not_applied_finding(project: str, now: datetime) -> Finding:
+    """Return what could not be applied of the notifications of a project."""
     failed, quarantined, oldest, why = not_applied(project)
     age = now - (oldest or now)
     severity, texts, actions = Severity.WARNING, list[str](), list[str]()
@@ -111,7 +107,7 @@ def known_projects() -> list[str]:
 def open_incidents(*projects: str) -> int:
     """Return how many incidents of these projects are open, counted to a limit."""
     found = Incident.objects.filter(resolved_at=None, project__in=projects)
-    return count_by_index(found, "resolved_at", "project", most=MOST_COUNTED)
+    return len(keys_by_index(found, "resolved_at", "project", most=MOST_COUNTED))
 
 
 def waiting_of_removed() -> dict[str, int]:
@@ -171,22 +167,20 @@ def contradicting(project: Project) -> tuple[str, bool]:
     return (str(counted[0][1]), False) if count >= ENOUGH and least >= 1 else ("", False)
 
 
-def attempt_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
-    """Yield whether the times of attempts are read as the service writes them."""
-    for alias in projects:
-        notification, is_unchanged = contradicting(app_settings().project(alias))
-        if not notification:
-            text = _("No delivery attempts of one notification contradict RETRY_INTERVAL.")
-            yield TIMES.found(text, project=alias)
-            continue
+def attempt_finding(project: str, now: datetime) -> Finding:
+    """Return whether the times of attempts are read as the service writes them."""
+    notification, is_unchanged = contradicting(app_settings().project(project))
+    if not notification:
+        text = _("No delivery attempts of one notification contradict RETRY_INTERVAL.")
+        return TIMES.found(text, project=project)
+    text = _(
+        "Delivery attempts of one notification have the same created_at, so this service does not rewrite it. A "
+        "notification that came at a later attempt counts as older than it is, and its order may show a wrong status."
+    )
+    if not is_unchanged:
         text = _(
-            "Delivery attempts of one notification have the same created_at, so this service does not rewrite it. A "
-            "notification that came at a later attempt counts as older than it is, and its order may show a wrong status."
+            "No notification came with the delivery attempt 0, so this service counts from 1. Each counts as older than "
+            "it is, by RETRY_INTERVAL at least."
         )
-        if not is_unchanged:
-            text = _(
-                "No notification came with the delivery attempt 0, so this service counts from 1. Each counts as older than "
-                "it is, by RETRY_INTERVAL at least."
-            )
-        action = _("Set RETRY_INTERVAL of the project to 0.")
-        yield CONTRADICTED.found(text, Severity.WARNING, action, project=alias, filters={"q": notification})
+    action = _("Set RETRY_INTERVAL of the project to 0.")
+    return CONTRADICTED.found(text, Severity.WARNING, action, project=project, filters={"q": notification})

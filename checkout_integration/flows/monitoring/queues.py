@@ -146,20 +146,13 @@ def staff_queues() -> list[StaffQueue]:
         for name, keys in orders.items()
     ]
     queues[0] = replace(queues[0], count=not_granted.orders, more=not_granted.more, since=not_granted.since)
-    runs, due, failed = (
-        ReceiverRun.primary.order_by("due_at", "pk"),
-        ReceiverRun.State.DUE,
-        ReceiverRun.State.FAILED,
-    )
+    runs = ReceiverRun.primary.order_by("due_at", "pk")
+    later = runs.filter(state=ReceiverRun.State.DUE, due_at__gt=now)
+    failed = runs.filter(state=ReceiverRun.State.FAILED)
     paused = _keys(runs.filter(state=ReceiverRun.State.PAUSED), "due_at", "pk")
     for kind, label, count, found in (
-        (
-            FAILING,
-            _("failed in the shop's code, retried later"),
-            state.failing,
-            runs.filter(state=due, due_at__gt=now),
-        ),
-        (GIVEN_UP, _("failed in the shop's code, given up"), state.failed, runs.filter(state=failed)),
+        (FAILING, _("failed in the shop's code, retried later"), state.failing, later),
+        (GIVEN_UP, _("failed in the shop's code, given up"), state.failed, failed),
     ):
         first = found.values_list("pk", "postponed_for")[:MOST_COUNTED] if count else ()
         orders[kind.name], since = _orders_of(

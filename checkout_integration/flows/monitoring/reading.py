@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
-from checkout_integration.flows.database import count_by_index
+from checkout_integration.flows.database import keys_by_index
 from checkout_integration.flows.monitoring.backlog import LONGEST_LEFT, MOST_COUNTED, shown_count
 from checkout_integration.flows.monitoring.finding import Finding, Kind, Rows, seconds_of, span
 from checkout_integration.flows.monitoring.not_applied import open_incidents
@@ -136,7 +136,7 @@ def _lane(project: str, status: LaneStatus) -> Finding:
 def _differences(project: str) -> Finding:
     """Return how many differences wait: no later pass has removed them, and nothing else may ask for a person."""
     waiting = SyncDifference.primary.filter(project=project, waiting_key__isnull=False)
-    count = count_by_index(waiting, "waiting_key", most=MOST_COUNTED)
+    count = len(keys_by_index(waiting, "waiting_key", most=MOST_COUNTED))
     if not count:
         text = _("No difference from the transaction list waits.")
         return DIFFERENCES.found(text, project=project, figures={"waiting": 0})

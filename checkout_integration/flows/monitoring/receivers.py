@@ -163,7 +163,8 @@ def _failures(keys: Sequence[int]) -> Iterator[Failure]:
         last_run = ReceiverRun.primary.only("error").get(pk=runs[-1][0])
         attempts = FailedAttempt.primary.filter(run__in=[runs[0][0], runs[-1][0]])
         failed = list(attempts.order_by("run_id", "pk").values_list("failed_at", "traceback"))
-        since = failed[0][0] if failed else _recorded_at(runs[0][0])
+        recorded = OutboxMessage.primary.filter(runs=runs[0][0]).values_list("recorded_at", flat=True)
+        since = failed[0][0] if failed else recorded[0]
         enough = SEVERAL if datetime.now(UTC) - since <= LONG else SEVERAL - 1
         yield Failure(
             receiver=receiver,
@@ -180,11 +181,6 @@ def _why(run: ReceiverRun, traceback: str) -> str:
     if run.waited_for:
         return run.error
     return traceback.partition("\n")[0] or _("the process that ran it ended")
-
-
-def _recorded_at(run: int) -> datetime:
-    """Return when the signal of a run was recorded."""
-    return OutboxMessage.primary.filter(runs=run).values_list("recorded_at", flat=True)[0]
 
 
 def _runs_of(keys: Sequence[int]) -> Mapping[str, Sequence[tuple[int, str]]]:

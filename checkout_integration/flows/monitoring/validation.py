@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring.finding import Figure, Finding, Kind, Rows
-from checkout_integration.hooks import Hooks, load_hooks
+from checkout_integration.hooks import overrides
 from checkout_integration.models import Notification, ValidationDecision
 from checkout_integration.policy.severity import Severity
 
@@ -33,15 +33,12 @@ KIND: Final = Kind(
 )
 
 
-def validation_findings(projects: Sequence[str], now: datetime) -> Iterator[Finding]:
-    """Yield how customers were decided about."""
-    yield from (_validation(project, now) for project in projects)
-
-
-def _validation(project: str, now: datetime) -> Finding:
+def validation_finding(project: str, now: datetime) -> Finding:
+    """Return how customers were decided about."""
     newest = _decisions(project)
     if not newest:
-        severity = Severity.UNKNOWN if _has_validators(project) else Severity.OK
+        asks = overrides(app_settings().project(project).hooks, "validate_user", "validators")
+        severity = Severity.UNKNOWN if asks else Severity.OK
         return KIND.found(_("The service has not asked about a customer yet."), severity, project=project)
     of_day = [each for each in newest if each.decided_at > now - DAY]
     of_hour = [each for each in of_day if each.decided_at > now - HOUR]
@@ -86,8 +83,3 @@ def _failed(decision: ValidationDecision) -> bool:
 def _customers(decisions: Sequence[ValidationDecision]) -> int:
     """Return of how many customers they are; one without an id is a customer of their own."""
     return len({each.external_id or each.pk for each in decisions})
-
-
-def _has_validators(project: str) -> bool:
-    hooks = type(load_hooks(app_settings().project(project).hooks))
-    return hooks.validate_user is not Hooks.validate_user or hooks.validators is not Hooks.validators

@@ -21,7 +21,7 @@ from checkout_integration.flows.outbox.messages import life_cycle_message, write
 from checkout_integration.flows.outbox.receivers import plan_of
 from checkout_integration.flows.outbox.undoing import remember
 from checkout_integration.hooks import FailedRun, load_hooks
-from checkout_integration.models import FailedAttempt, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, ReceiverRun
 from checkout_integration.models.outbox import COMMON_ARGUMENTS
 from checkout_integration.policy.log_safety import error_location, traceback_of
 from checkout_integration.signals import LIFE_CYCLE, RetryLater, receiver_given_up
@@ -179,26 +179,22 @@ def give_up(run: ReceiverRun, error: str) -> bool:
     """
     if not finish(run, ReceiverRun.State.FAILED, error=error):
         return False
-    if run.message.signal not in {signal.name for signal in LIFE_CYCLE}:
-        write_messages([_given_up_message(run, error)])
-    return True
-
-
-def _given_up_message(run: ReceiverRun, error: str) -> OutboxMessage:
-    """Return the message; the fence is in its key, since staff may run it again, and it may be given up once more."""
     message = run.message
-    return life_cycle_message(
-        receiver_given_up,
-        message.project,
-        run.pk,
-        run.fence,
-        source=message.arguments.get("source", COMMON_ARGUMENTS["source"]),
-        run=run.pk,
-        receiver=run.receiver,
-        failed_signal=message.signal,
-        error=error,
-        order_id=run.order.order_id if run.order else "",
-    )
+    if message.signal not in {signal.name for signal in LIFE_CYCLE}:
+        given_up = life_cycle_message(
+            receiver_given_up,
+            message.project,
+            run.pk,
+            run.fence,  # since staff may run it again, and it may be given up once more
+            source=message.arguments.get("source", COMMON_ARGUMENTS["source"]),
+            run=run.pk,
+            receiver=run.receiver,
+            failed_signal=message.signal,
+            error=error,
+            order_id=run.order.order_id if run.order else "",
+        )
+        write_messages([given_up])
+    return True
 
 
 def _later(run: ReceiverRun, due_at: datetime, **columns: Any) -> bool:

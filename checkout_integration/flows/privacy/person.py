@@ -27,6 +27,7 @@ from checkout_integration.protocol.vocabulary import Event
 ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 ADDRESSES: Final = ("email", "receipt_email", "notify_sale_email", "notify_new_region_email")
 """Members of documents that have an address of the customer."""
+NEWSLETTER: Final = "validated__notify_new_region_email__value__in"
 UNPARSED_STATES = (
     Notification.State.STORED,
     Notification.State.QUARANTINED,
@@ -186,7 +187,7 @@ def find_persons(
             users, orders = users.none(), orders.filter(order_id=order.order_id if order else order_id)
         elif email:
             users, orders = (
-                users.filter(_named(email, "") | _newsletter_to(email)),
+                users.filter(_named(email, "") | Q(**{NEWSLETTER: sorted({email, email.lower()})})),
                 orders.filter(
                     Q(personal_data__email=email.lower()) | Q(pk__in=_orders_sent_to(orders, email))
                 ),
@@ -214,11 +215,6 @@ def _addresses(personal: dict[str, Any]) -> set[str]:
     user = personal.get("user")
     found = (personal.get("receipt_email"), user.get("email") if isinstance(user, dict) else None)
     return {address.lower() for address in found if isinstance(address, str)}
-
-
-def _newsletter_to(email: str) -> Q:
-    spellings = sorted({email, email.lower()})
-    return Q(validated__notify_new_region_email__value__in=spellings)
 
 
 def tombstones_named(text: str) -> Q:

@@ -202,11 +202,8 @@ def delete_test_data(
 
 def _next() -> Tests:
     checkouts = list(deletable().values_list("pk", flat=True)[:BATCH])
-    return (
-        Tests(checkouts)
-        if checkouts
-        else Tests((), list(deletable_alone().values_list("pk", flat=True)[:BATCH]))
-    )
+    alone = () if checkouts else list(deletable_alone().values_list("pk", flat=True)[:BATCH])
+    return Tests(checkouts, alone)
 
 
 def _rows(tests: Tests) -> dict[str, QuerySet[Any]]:

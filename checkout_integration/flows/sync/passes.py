@@ -466,15 +466,9 @@ def _end_with(lease: Lease, run: SyncRun, left: Sequence[SyncWindow]) -> None:
             _ask_about_reversals(run)
         return
     failure = next((window.failure for window in left if window.failure), "")
-    states = {window.state for window in left}
-    unreachable = SyncWindow.State.UNREACHABLE in states
-    end_runs(
-        run.project,
-        run.lane,
-        SyncRun.State.UNREACHABLE if unreachable else SyncRun.State.FAILED,
-        failure,
-        run=run.pk,
-    )
+    unreachable = any(window.state == SyncWindow.State.UNREACHABLE for window in left)
+    state = SyncRun.State.UNREACHABLE if unreachable else SyncRun.State.FAILED
+    end_runs(run.project, run.lane, state, failure, run=run.pk)
 
 
 def _ask_about_reversals(run: SyncRun) -> None:
