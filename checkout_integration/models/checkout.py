@@ -24,6 +24,7 @@ from checkout_integration.models.columns import (
     ListField,
     MoneyField,
     account_column,
+    of_present,
     optional_instant,
     optional_row,
 )
@@ -206,30 +207,16 @@ class Checkout(Attributed):
             models.Index(fields=["order_id"], name="ci_checkout_order"),
             models.Index(fields=["status", "recorded_at"], name="ci_checkout_status"),
             # Of rows that have one; MariaDB has no such indexes, and makes whole ones.
-            models.Index(
-                fields=["subject_type", "subject_id"],
-                name="ci_checkout_subject",
-                condition=models.Q(subject_type__isnull=False),
-            ),
+            of_present("subject_type", "subject_id", name="ci_checkout_subject"),
             models.Index(fields=["identity"], name="ci_checkout_identity"),
-            models.Index(
-                fields=["user", "status"], name="ci_checkout_owned", condition=models.Q(user__isnull=False)
-            ),
-            models.Index(
-                fields=["recipient", "status"],
-                name="ci_checkout_given",
-                condition=models.Q(recipient__isnull=False),
-            ),
+            of_present("user", "status", name="ci_checkout_owned"),
+            of_present("recipient", "status", name="ci_checkout_given"),
             # Of the admin's filters: few rows are tests, and days are ranges of the time.
             models.Index(
                 fields=["test", "recorded_at"], name="ci_checkout_test", condition=models.Q(test=True)
             ),
             models.Index(fields=["recorded_at"], name="ci_checkout_recorded"),
-            models.Index(
-                fields=["owned_until"],
-                name="ci_checkout_until",
-                condition=models.Q(owned_until__isnull=False),
-            ),
+            of_present("owned_until", name="ci_checkout_until"),
         ]
 
     def __str__(self) -> str:

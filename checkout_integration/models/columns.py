@@ -204,6 +204,11 @@ def optional_instant(help_text: StrOrPromise = "", **options: Any) -> Column[dat
     return InstantField(null=True, blank=True, help_text=help_text, **options)
 
 
+def of_present(*columns: str, name: str) -> models.Index:
+    """Return an index of the rows that have a value in its first column; MariaDB makes a whole one."""
+    return models.Index(fields=columns, name=name, condition=models.Q(**{f"{columns[0]}__isnull": False}))
+
+
 def searched(column: str, name: str) -> models.Index:
     """Return an index of texts that are looked up as a whole or by how they begin.
 

@@ -13,6 +13,7 @@ from checkout_integration.models.columns import (
     Column,
     IdentifierField,
     InstantField,
+    of_present,
     optional_instant,
     optional_row,
 )
@@ -83,12 +84,8 @@ class Transition(ActedBy):
         ordering = ["order", "pk"]
         # Few rows have either. MariaDB makes whole indexes for foreign keys by itself.
         indexes = [
-            models.Index(
-                fields=["sync_run"], name="ci_transition_sync", condition=models.Q(sync_run__isnull=False)
-            ),
-            models.Index(
-                fields=["staff"], name="ci_transition_staff", condition=models.Q(staff__isnull=False)
-            ),
+            of_present("sync_run", name="ci_transition_sync"),
+            of_present("staff", name="ci_transition_staff"),
         ]
         # Acts of staff whose row in an order's history is one of these.
         permissions = [

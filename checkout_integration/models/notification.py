@@ -14,6 +14,7 @@ from checkout_integration.models.columns import (
     Column,
     IdentifierField,
     InstantField,
+    of_present,
     optional_instant,
     optional_row,
 )
@@ -109,9 +110,7 @@ class Notification(Row):
             models.Index(fields=["project", "received_at"], name="ci_notification_project"),
             # Of the claim, and of nothing else: ascending, and with no other column before it, since MariaDB locks each row
             # that it reads or sorts. Applied rows are not in it, or have no time in it.
-            models.Index(
-                fields=["due_at"], name="ci_notification_due", condition=models.Q(due_at__isnull=False)
-            ),
+            of_present("due_at", name="ci_notification_due"),
         ]
         permissions = [("apply_notification", _("Can apply notifications that failed or are quarantined"))]
 

@@ -17,6 +17,7 @@ from checkout_integration.models.columns import (
     IdentifierField,
     InstantField,
     account_column,
+    of_present,
     optional_instant,
     searched,
 )
@@ -68,17 +69,11 @@ class CheckoutUser(Row):
         indexes = [
             searched("external_id", "ci_user_external_id"),
             models.Index(fields=["user_id"], name="ci_user_user_id"),
-            models.Index(
-                fields=["account"], name="ci_user_account", condition=models.Q(account__isnull=False)
-            ),
+            of_present("account", name="ci_user_account"),
             models.Index(fields=["recorded_at"], name="ci_user_recorded"),
             # The tombstones of one person are found by their time.
-            models.Index(
-                fields=["erased_at"], name="ci_user_erased", condition=models.Q(erased_at__isnull=False)
-            ),
-            models.Index(
-                fields=["blocked_at"], name="ci_user_blocked", condition=models.Q(blocked_at__isnull=False)
-            ),
+            of_present("erased_at", name="ci_user_erased"),
+            of_present("blocked_at", name="ci_user_blocked"),
         ]
         permissions = [
             ("erase_customer", _("Can erase the personal data of customers")),
