@@ -151,7 +151,7 @@ def story(client: Client, order: Order) -> list[tuple[str, str]]:
     page = client.get(page_address("order", order)).context["page"]
     return [
         (each.at.strftime("%H:%M"), re.sub("<[^>]+>", "", f"{each.text} | {each.actor}"))
-        for each in page.story
+        for each in page["story"]
     ]
 
 
@@ -186,7 +186,7 @@ def test_times_that_may_be_of_another_change_are_ours(admin_client: Client) -> N
     order = _checked(status="refunded", refunded_at=rows.NOON)
     for before in ("processed", "canceled"):
         _learned_by_list(order, from_status=before, to_status="refunded")
-    ordered, *refunded = admin_client.get(page_address("order", order)).context["page"].story
+    ordered, *refunded = admin_client.get(page_address("order", order)).context["page"]["story"]
     assert ordered.at == rows.NOON and {each.at > rows.NOON for each in refunded} == {True}
 
 

@@ -425,7 +425,7 @@ def test_timeline_merges_all_sources_newest_last(admin_client: Client) -> None:
     rows.make_history(order)
     rows.make_notification(order.order_id, "payment.refund", delivery_try=3, receipts=2)
     context = admin_client.get(f"{LIST}{order.pk}/change/").context
-    timeline = context["page"].timeline
+    timeline = context["page"]["timeline"]
     assert {str(each.source) for each in timeline} == {
         "notification",
         "status",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -27,22 +27,16 @@ from checkout_integration.admin.order.decision import (
     what_runs,
 )
 from checkout_integration.admin.order.payment import payment_tables
-from checkout_integration.admin.screens.customers import ERASE
+from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK, UNBLOCK, UNLINK
 from checkout_integration.admin.screens.notifications import (
     application_in_words,
     preview_tables,
     verdict_in_words,
 )
 from checkout_integration.admin.screens.receiver_runs import RUN_AGAIN, run_state
-from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, one_of, some_of
-from checkout_integration.admin.site.labels import (
-    NOTIFICATION_STATES,
-    ORDER_STATUSES,
-    VERDICTS,
-    Text,
-    label_of,
-    order_label,
-)
+from checkout_integration.admin.site import labels
+from checkout_integration.admin.site.buttons import Button, ConfirmForm, ReasonForm, Refused, choice_of
+from checkout_integration.admin.site.labels import Text, label_of
 from checkout_integration.admin.site.reasons import reason_label
 from checkout_integration.admin.site.values import Value, moment_text, money, short, visible
 from checkout_integration.conf import UnknownAlias
@@ -52,7 +46,7 @@ from checkout_integration.models import Checkout, Notification, Order, ReceiverR
 from checkout_integration.models.history import LONGEST_REASON
 from checkout_integration.policy.amounts import MONEY_DIGITS, MONEY_PLACES
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
-from checkout_integration.protocol.vocabulary import OrderType
+from checkout_integration.protocol.vocabulary import OrderStatus, OrderType
 
 WORDS: Final[Mapping[type[errors.CheckoutError], Text]] = {
     errors.InsecureAddress: gettext_lazy("The address of the service in the settings is not secure."),
@@ -75,16 +69,20 @@ def failure_in_words(error: errors.CheckoutError) -> Text:
     return _("The request failed (%(error)s).") % {"error": type(error).__name__}
 
 
-def _accept(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    try:
-        change = flows.operations.accept_payment(order, staff=staff, reason=values["reason"])
-    except ValueError:
-        raise Refused(
-            _(
-                "Only a paid order can be accepted that is in review, from before the installation, or revoked."
-            )
-        ) from None
-    return _with_effects(_("The payment is accepted."), order, [change])
+def _or_none(operation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operation that returns None where the ledger refuses it: it decides under its lock."""
+
+    def decide(order: Order, **values: Any) -> Any:
+        try:
+            return operation(order, **values)
+        except ValueError:
+            return None
+
+    return decide
+
+
+def _accept(order: Order, **values: Any) -> ChangePreview:
+    return flows.operations.accept_payment(order, **values)
 
 
 def _with_effects(text: Text, order: Order, changes: Sequence[ChangePreview]) -> str:
@@ -92,26 +90,16 @@ def _with_effects(text: Text, order: Order, changes: Sequence[ChangePreview]) ->
     return " ".join(map(str, [text, *what_runs(order, changes)]))
 
 
-def _revoke(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    try:
-        changes = flows.operations.revoke_payment(order, staff=staff, reason=values["reason"])
-    except ValueError:
-        raise Refused(_("Nothing changed: there are no goods of this payment to revoke.")) from None
+def _revoked(order: Order, changes: Sequence[ChangePreview]) -> str:
     text = _(
         "The goods are revoked. The money stays with the shop: refund at the service if it should go back."
     )
     return _with_effects(text, order, changes)
 
 
-def _restore(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    try:
-        change = flows.operations.restore_payment(order, staff=staff, reason=values["reason"])
-    except ValueError:
-        raise Refused(
-            _("Nothing changed: only a payment that was refunded or charged back can be restored.")
-        ) from None
+def _restored(order: Order, change: ChangePreview) -> str:
     before, after = (
-        label_of(ORDER_STATUSES, status).text for status in (change.status_before, change.status_after)
+        label_of(labels.ORDER_STATUSES, status).text for status in (change.status_before, change.status_after)
     )
     text = _("The payment is restored: %(before)s → %(after)s.") % {"before": before, "after": after}
     return _with_effects(text, order, [change])
@@ -121,7 +109,7 @@ LONGEST_CHECK: Final = 5.0
 """Seconds for the service to answer while staff wait."""
 
 
-def _check(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _check(order: Order, *, staff: AbstractBaseUser) -> Text:
     orders = Order.objects.select_related("personal_data").filter(pk=order.pk)
     before = orders.get()
     try:
@@ -147,8 +135,8 @@ def _check(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> 
 
 def _shown(order: Order) -> tuple[str, str]:
     """Return an order's status and verdict in words."""
-    verdict, reason = label_of(VERDICTS, order.verdict).text, reason_label(order.verdict_reason)
-    return str(order_label(state_of(order)).text), f"{verdict} ({reason})" if reason else str(verdict)
+    verdict, reason = label_of(labels.VERDICTS, order.verdict).text, reason_label(order.verdict_reason)
+    return str(labels.order_label(state_of(order)).text), f"{verdict} ({reason})" if reason else str(verdict)
 
 
 class NoteForm(ConfirmForm):
@@ -165,11 +153,8 @@ class NoteForm(ConfirmForm):
     )
 
 
-def _add_note(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    try:
-        flows.operations.add_note(order, staff=staff, text=values["text"])
-    except ValueError:
-        raise Refused(_("Nothing changed: the customer of this order was erased.")) from None
+def _add_note(order: Order, *, staff: AbstractBaseUser, text: str) -> Text:
+    flows.operations.add_note(order, staff=staff, text=text)
     return _("The note is in the timeline. Nothing else changed.")
 
 
@@ -183,7 +168,11 @@ ACCEPT: Final = Button(
     ),
     form=ReasonForm,
     offered=lambda order: order.verdict in ACCEPTABLE and state_of(order).stands,
-    act=_accept,
+    operation=_or_none(_accept),
+    refused=gettext_lazy(
+        "Only a paid order can be accepted that is in review, from before the installation, or revoked."
+    ),
+    done=lambda order, change: _with_effects(_("The payment is accepted."), order, [change]),
     about=about_payment,
     effects=partial(effects_of, act=Transition.Act.ACCEPT),
     instead="bind",
@@ -199,7 +188,9 @@ REVOKE: Final = Button(
     form=ReasonForm,
     danger=True,
     offered=lambda order: state_of(order).stands and Verdict(VerdictStatus(order.verdict)).pays,
-    act=_revoke,
+    operation=_or_none(flows.operations.revoke_payment),
+    refused=gettext_lazy("Nothing changed: there are no goods of this payment to revoke."),
+    done=_revoked,
     about=about_payment,
     effects=partial(effects_of, act=Transition.Act.REVOKE),
 )
@@ -215,7 +206,11 @@ RESTORE: Final = Button(
     danger=True,
     # One that is in review was never granted: to restore it would accept it too.
     offered=lambda order: state_of(order).fully_reversed and Verdict(VerdictStatus(order.verdict)).pays,
-    act=_restore,
+    operation=_or_none(flows.operations.restore_payment),
+    refused=gettext_lazy(
+        "Nothing changed: only a payment that was refunded or charged back can be restored."
+    ),
+    done=_restored,
     about=about_payment,
     effects=partial(effects_of, act=Transition.Act.RESTORE),
 )
@@ -227,7 +222,7 @@ CHECK: Final = Button(
         "The order is fetched from the service, and its current state is applied as usual."
     ),
     asks=False,
-    act=_check,
+    operation=_check,
 )
 NOTE: Final = Button(
     name="note",
@@ -237,7 +232,8 @@ NOTE: Final = Button(
     form=NoteForm,
     # Erasing empties the notes there are.
     offered=ERASE.offered,
-    act=_add_note,
+    operation=_or_none(_add_note),
+    refused=gettext_lazy("Nothing changed: the customer of this order was erased."),
 )
 
 
@@ -465,7 +461,7 @@ def _checkout_of(order: Order, **named: Any) -> Checkout | None:
     return Checkout.objects.filter(project=order.project, **named).first() if named else None
 
 
-def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _bind(order: Order, *, staff: AbstractBaseUser, reason: str, **values: Any) -> Text:
     named = _named(values)
     names = ("type", "amount", "currency", "description")
     described = flows.operations.CheckoutDescription(
@@ -475,7 +471,7 @@ def _bind(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> T
     try:
         if target is None:
             raise ValueError(_("The checkout is gone."))
-        change = flows.operations.bind_order(order, to=target, staff=staff, reason=values["reason"])
+        change = flows.operations.bind_order(order, to=target, staff=staff, reason=reason)
     except ValueError as error:
         raise Refused(str(error)) from None
     text = _("The payment is linked to checkout %(checkout)s: %(verdict)s.") % {
@@ -506,7 +502,7 @@ BIND: Final = Button(
     question=gettext_lazy("Choose the checkout that this payment is for, or describe what was sold."),
     form=BindForm,
     offered=lambda order: order.checkout_id is None,
-    act=_bind,
+    operation=_bind,
     about=about_payment,
     effects=_effects_of_linking,
 )
@@ -532,36 +528,12 @@ def retry_runs(runs: Iterable[ReceiverRun], staff: AbstractBaseUser) -> str:
     return _("This code of the shop runs again now: %(receivers)s.") % {"receivers": ", ".join(due)}
 
 
-class RunForm(ConfirmForm):
-    """A form with the receivers that have not completed."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the runs of the order."""
-        super().__init__(*args, **kwargs)
-        runs = flows.operations.retryable_runs([self.row]).select_related("message")
-        self.fields["runs"] = some_of(list(runs), run_text, _("Code of the shop"))
+def _runs_field(runs: QuerySet[ReceiverRun], *, many: bool = False) -> forms.Field:
+    return choice_of(runs.select_related("message"), run_text, _("Code of the shop"), many=many)
 
 
-class MarkForm(ReasonForm):
-    """A form with the receivers whose goods staff can grant by hand, and a reason."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the runs of the order."""
-        super().__init__(*args, **kwargs)
-        runs = flows.operations.markable_runs(self.row).select_related("message")
-        self.fields = {"run": one_of(list(runs), run_text, _("Code of the shop")), **self.fields}
-
-
-def _run(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    changed = retry_runs(values["runs"], staff)
-    if not changed:
-        raise Refused(_("Nothing changed: it is already due, running or done."))
-    return changed
-
-
-def _mark(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    run: ReceiverRun = values["run"]
-    if not flows.operations.mark_granted(run, staff=staff, reason=values["reason"]):
+def _mark(order: Order, *, staff: AbstractBaseUser, run: ReceiverRun, reason: str) -> Text:
+    if not flows.operations.mark_granted(run, staff=staff, reason=reason):
         raise Refused(_("Nothing changed: this code is running or done, or the payment was reversed."))
     return _("Marked as delivered by hand: %(receiver)s. It does not run any more.") % {
         "receiver": visible(run.receiver)
@@ -574,9 +546,10 @@ RUN: Final = Button(
     # The screen of runs is read-only, so Django's own permission to change a run means this and nothing else.
     permission="change_receiverrun",
     question=RUN_AGAIN.question,
-    form=RunForm,
+    fields=lambda order: {"runs": _runs_field(flows.operations.retryable_runs([order]), many=True)},
     offered=lambda order: flows.operations.retryable_runs([order]).exists(),
-    act=_run,
+    operation=lambda order, staff, runs: retry_runs(runs, staff) or None,
+    refused=RUN_AGAIN.refused,
 )
 MARK_GRANTED: Final = Button(
     name="mark-granted",
@@ -586,9 +559,10 @@ MARK_GRANTED: Final = Button(
         "You have delivered by hand what this code of the shop should deliver. It counts as done, and does not run any more. "
         "If the payment is refunded or charged back, the goods are taken back as usual."
     ),
-    form=MarkForm,
+    form=ReasonForm,
+    fields=lambda order: {"run": _runs_field(flows.operations.markable_runs(order))},
     offered=lambda order: flows.operations.markable_runs(order).exists(),
-    act=_mark,
+    operation=_mark,
     about=about_payment,
 )
 
@@ -597,26 +571,17 @@ NEWEST: Final = 10
 """Notifications that the page previews and offers."""
 
 
-class NotificationForm(ConfirmForm):
-    """A form with the newest notifications of the order."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Offer the notifications that can be applied."""
-        super().__init__(*args, **kwargs)
-        self.fields["notification"] = one_of(_newest(self.row), _text, _("Notification"))
-
-
 def _text(row: Notification) -> str:
-    return f"{visible(str(row))}: {label_of(NOTIFICATION_STATES, row.state).text}"
+    return f"{visible(str(row))}: {label_of(labels.NOTIFICATION_STATES, row.state).text}"
 
 
 def _newest(order: Order) -> list[Notification]:
     return list(flows.operations.notifications_of(order).defer("body")[:NEWEST])
 
 
-def _apply(order: Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _apply(order: Order, *, staff: AbstractBaseUser, notification: Notification) -> Text:
     try:
-        application = flows.operations.apply_notification(values["notification"], staff=staff, again=True)
+        application = flows.operations.apply_notification(notification, staff=staff, again=True)
     except flows.operations.NotApplicable as error:
         raise Refused(_("Nothing changed. %(why)s") % {"why": error}) from None
     if not application.applied:
@@ -635,9 +600,9 @@ APPLY_AGAIN: Final = Button(
         "The notification is applied as if it had just arrived, at the current time. The table shows what each notification "
         "would change by itself. Most were applied before and change nothing. No goods are granted twice."
     ),
-    form=NotificationForm,
+    fields=lambda order: {"notification": choice_of(_newest(order), _text, _("Notification"))},
     offered=lambda order: flows.operations.notifications_of(order).exists(),
-    act=_apply,
+    operation=_apply,
     preview=lambda orders: preview_tables(_newest(orders[0])),
 )
 
@@ -661,6 +626,25 @@ def _with_failing_runs(orders: Sequence[Order]) -> list[Order]:
     return [order for order in orders if order.pk in failing]
 
 
+def _of_customer(button: Button, offered: Callable[[Order], bool] = lambda order: True) -> Button:
+    """Return a customer's button for the page of an order that has a customer."""
+    return replace(
+        button,
+        offered=lambda order: order.user is not None and offered(order) and button.offered(order.user),
+        operation=lambda order, **values: button.operation(order.user, **values),
+        done=lambda order, result: button.done(order.user, result),
+        effects=lambda order: button.effects(order.user),
+        preview=lambda orders: button.preview([order.user for order in orders]),
+    )
+
+
+BUTTONS: Final = (
+    *(CHECK, NOTE, RUN, BIND, ACCEPT, MARK_GRANTED, APPLY_AGAIN),
+    *map(_of_customer, (LINK, UNLINK)),
+    _of_customer(BLOCK, offered=lambda order: order.status == OrderStatus.CHARGEBACK),
+    *(_of_customer(UNBLOCK), EXPORT, REVOKE, RESTORE, ERASE),
+)
+"""Of an order's page, in their sequence."""
 CHECK_SELECTED: Final = replace(
     CHECK,
     name="check_selected",
@@ -677,6 +661,7 @@ RUN_SELECTED: Final = replace(
     name="run_selected",
     label=gettext_lazy("Run what failed for the selected orders again"),
     chosen=_with_failing_runs,
-    act=lambda order, staff, values: retry_runs(_failing_runs([order]), staff),
+    operation=lambda order, staff: retry_runs(_failing_runs([order]), staff),
+    refused="",
     preview=lambda orders: payment_tables(orders, _("code of the shop"), _failing(orders)),
 )

@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
 from checkout_integration.admin.order.payment import DIFFERS, lost_lines, pays_another_amount, reversals_of
-from checkout_integration.admin.order.sold import items_of, paid_at, product_title
 from checkout_integration.admin.screens.customers import about_customer
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import VERDICTS, Text, label_of, order_label
+from checkout_integration.admin.site.products import items_of, paid_at, product_title
 from checkout_integration.admin.site.read_only import NEWEST
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
@@ -59,7 +59,7 @@ def about_payment(order: Order, viewer: Viewer) -> list[FieldGroup]:
                 (_("why"), lines([str(each) for each in dict.fromkeys(why) if each])),
             ],
         ),
-        about_customer(order, viewer),
+        *about_customer(order, viewer),
         *_other_disputes(order, viewer),
     ]
 
@@ -70,7 +70,7 @@ def _other_disputes(order: Order, viewer: Viewer) -> Iterator[FieldGroup]:
         return
     disputed = Order.objects.filter(user=order.user_id, status=OrderStatus.CHARGEBACK).exclude(pk=order.pk)
     newest = disputed.only("order_id", "created_at").order_by("-pk")[:NEWEST]
-    rows = [(moment(each.created_at), viewer.link(Order, each.pk, each)) for each in newest]
+    rows = [(moment(each.created_at), viewer.row(each)) for each in newest]
     if rows:
         yield field_group(_("Other orders of the customer that were charged back"), rows)
 

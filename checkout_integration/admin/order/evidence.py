@@ -24,10 +24,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration.admin.order.payment import losses_of, reversals_of
-from checkout_integration.admin.order.sold import items_of, paid_at, product_title
 from checkout_integration.admin.site.downloads import csv_text
 from checkout_integration.admin.site.labels import ORDER_STATUSES, Text, is_test, label_of, order_label
-from checkout_integration.admin.site.products import shown_product, with_products
+from checkout_integration.admin.site.products import (
+    account_of,
+    items_of,
+    paid_at,
+    product_title,
+    shown_product,
+    with_products,
+)
 from checkout_integration.admin.site.values import NOTHING, money, visible
 from checkout_integration.conf import app_settings
 from checkout_integration.display import amount_text, shown_day
@@ -104,7 +110,14 @@ def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
     earlier = _earlier(order)
     timeline = sorted([*_moments(order), *_delivery(order), *uses])
     annex: dict[str, list[Sequence[Any]]] = {
-        "details.csv": [(_("detail"), _("value")), *_details(order)],
+        "details.csv": [
+            (_("detail"), _("value")),
+            *(
+                (label, value)
+                for label, path in DETAILS
+                if (value := _at_path(order, path)) not in (None, "")
+            ),
+        ],
         "timeline.csv": [(_("when"), _("what")), *timeline],
         "items.csv": [
             (_("name"), _("SKU"), _("platform")),
@@ -115,7 +128,7 @@ def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
             *map(_row, earlier),
         ],
     }
-    page = render_to_string(TEMPLATE, _page(order, timeline, uses, earlier))
+    page = render_to_string("admin/checkout_integration/evidence.html", _page(order, timeline, uses, earlier))
     files = {"summary.html": page.encode()}
     files |= {f"annex/{name}": csv_text(rows) for name, rows in annex.items()}
     sums = [f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items()]
@@ -125,9 +138,6 @@ def evidence_of(order: Order, uses: Sequence[Event]) -> IO[bytes]:
             pack.writestr(name, content)
     file.seek(0)
     return file
-
-
-TEMPLATE: Final = "admin/checkout_integration/evidence.html"
 
 
 def _page(
@@ -148,8 +158,7 @@ def _page(
         (_("order id"), visible(order.order_id)),
         (_("receipt number"), visible(order.receipt_number)),
     ]
-    skipped = max(len(uses) - MOST_SHOWN, 0)
-    left_out = set(uses[MOST_SHOWN:])
+    left_out = uses[MOST_SHOWN:]
     return {
         "amount": price,
         "merchant": visible(_at_path(order, "merchant_info.company_name") or ""),
@@ -160,7 +169,7 @@ def _page(
         "customer": list(_customer(order)),
         "genuine": [*_authentication(order), *_about_earlier(earlier)],
         "timeline": [(_time(each.at), each.text) for each in timeline if each not in left_out],
-        "left_out": skipped,
+        "left_out": len(left_out),
         "no_payment": state.status not in SETTLED_KINDS,
         "no_use": not uses,
         "earlier": [
@@ -173,11 +182,6 @@ def _page(
             for each in earlier[:MOST_SHOWN]
         ],
     }
-
-
-def _details(order: Order) -> Iterator[Sequence[Any]]:
-    stated = [(label, _at_path(order, path)) for label, path in DETAILS]
-    yield from ((label, value) for label, value in stated if value not in (None, ""))
 
 
 def _at_path(order: Order, path: str) -> Any:
@@ -196,10 +200,7 @@ def _customer(order: Order) -> Iterator[Text]:
         yield _("E-mail address: %(email)s.") % {"email": visible(email)}
     if email and _at_path(order, "user.email_verified"):
         yield _("The e-mail address was verified.")
-    account = (order.checkout.user if order.checkout else None) or (
-        order.user.account if order.user else None
-    )
-    if account:
+    if account := account_of(order):
         yield _("Account in the shop: %(account)s.") % {"account": visible(account)}
         since = getattr(account, "date_joined", None)
         if since and since <= (order.created_at or order.recorded_at):
@@ -287,19 +288,15 @@ def _delivery(order: Order) -> Iterator[Event]:
                 text = _("The goods were delivered to the account of the customer in the shop.")
             yield Event(max(done), text)
         elif grant.completed:
-            at = (
-                by_hand.filter(recorded_at__gte=grant.opened_at)
-                .order_by("-pk")
-                .values_list("recorded_at", flat=True)
-            )
+            marked = by_hand.filter(recorded_at__gte=grant.opened_at).order_by("-pk")
+            at = marked.values_list("recorded_at", flat=True)[:1]
             text = _("The goods were delivered, at this time or later.")
-            yield Event(next(iter(at[:1]), grant.opened_at), text)
+            yield Event(next(iter(at), grant.opened_at), text)
         elif app_settings().goods == "pull":
-            available = _("The goods were available in the account of the customer.")
-            yield Event(
-                grant.opened_at,
-                _("The gift was available to its recipient.") if _is_gift(order) else available,
-            )
+            text = _("The goods were available in the account of the customer.")
+            if _is_gift(order):
+                text = _("The gift was available to its recipient.")
+            yield Event(grant.opened_at, text)
         taken = [
             each.finished_at
             for each in own
@@ -346,7 +343,7 @@ def _common(order: Order, other: Order) -> list[Text]:
 
 def _about_earlier(earlier: Sequence[Earlier]) -> Iterator[Text]:
     if earlier:
-        count, first = len(earlier), min(_at(each.order) for each in earlier)
+        count, first = len(earlier), min(each.order.created_at or each.order.recorded_at for each in earlier)
         text = ngettext(
             "The customer has %(n)s earlier purchase that was not disputed, made at %(at)s.",
             "The customer has %(n)s earlier purchases that were not disputed, the first of them made at %(at)s.",
@@ -361,10 +358,6 @@ def _row(earlier: Earlier) -> Sequence[Any]:
     amount = "" if order.amount is None else amount_text(order.amount, order.currency)
     common = ", ".join(map(str, earlier.common))
     return order.created_at, order.transaction, earlier.product, amount, order.currency, common
-
-
-def _at(order: Order) -> datetime:
-    return order.created_at or order.recorded_at
 
 
 def _aware(at: datetime) -> datetime:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from checkout_integration.admin.order.layout import SummaryBox
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
 from checkout_integration.admin.site.values import (
+    Answer,
     Table,
     Value,
     badge,
@@ -65,13 +64,13 @@ def of_goods(
     if any(run.state in UNFINISHED for run in concerned):
         return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
     has_goods = bool(fetched_at) or any(run.state == ReceiverRun.State.DONE for run in giving)
-    is_left = gone and has_goods and not is_unfetched(grant)
+    is_left = gone and has_goods and not _is_unfetched(grant)
     return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
 
 
 def fulfilment_summary(
     order: Order, messages: Sequence[OutboxMessage], runs: Sequence[ReceiverRun]
-) -> SummaryBox:
+) -> Answer:
     """Return in a word whether the customer has the goods by the newest grant, and a line for each receiver."""
     runs = of_newest_grant(runs)
     headline, grant = progress_of(runs), _grant_without_runs(order, messages)
@@ -79,26 +78,23 @@ def fulfilment_summary(
     if grant and grant.acknowledged_at and headline:
         lines.insert(0, _acknowledged(grant))
     taken = any(run.message.signal == REVOKE and run.state == ReceiverRun.State.DONE for run in runs)
-    if grant and (headline is None or (is_unfetched(grant) and not taken and headline.tone != "bad")):
-        summary = _summary_of_grant(grant)
-        return replace(summary, details=[*summary.details, *lines])
-    return SummaryBox(
-        _("Were the goods granted?"),
-        badge(headline or StateLabel(_("not granted"), "calm")),
-        lines or [_why_no_receiver(order, messages)],
-    )
+    if grant and (headline is None or (_is_unfetched(grant) and not taken and headline.tone != "bad")):
+        label, details = _state_of_grant(grant)
+        return Answer(badge(label), [*details, *lines])
+    label = headline or StateLabel(_("not granted"), "calm")
+    return Answer(badge(label), lines or [_why_no_receiver(order, messages)])
 
 
 def progress_of(runs: Sequence[ReceiverRun]) -> StateLabel | None:
     """Return in a word what these runs of one grant have done with the goods; None where none ran, or is to run."""
     granting = [run for run in runs if run.message.signal == GRANT]
     revoking = [run for run in runs if run.message.signal == REVOKE]
-    revoked = Progress(_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))
-    granted = Progress(_("granted"), _("being granted"), _("partly granted"), _("not granted"))
+    revoked = (_("revoked"), _("being revoked"), _("partly revoked"), _("not revoked"))
+    granted = (_("granted"), _("being granted"), _("partly granted"), _("not granted"))
     if not all(run.message.checkout_id for run in granting):
         # The receiver got no checkout: its return does not show that goods were granted.
-        granted = Progress(_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
-    return _progress(revoking, revoked) or _progress(granting, granted)
+        granted = (_("code ran"), _("code is running"), _("some code ran"), _("not granted"))
+    return _progress(revoking, *revoked) or _progress(granting, *granted)
 
 
 def unfinished_goods(orders: Sequence[Order]) -> dict[int, StateLabel]:
@@ -128,26 +124,19 @@ def _acknowledged(grant: Grant) -> Value:
     return format_html(_("a game server – acknowledged {}"), moment(grant.acknowledged_at))
 
 
-def _summary_of_grant(grant: Grant) -> SummaryBox:
+def _state_of_grant(grant: Grant) -> tuple[StateLabel, Sequence[Value]]:
     is_open = grant.state == Grant.State.OPEN
-    label = StateLabel(_("granted"), "good") if is_open else StateLabel(_("revoked"), "good")
+    if grant.pull and not grant.acknowledged_at:
+        waits, gone = StateLabel(_("waits for a game server"), "wait"), StateLabel(_("not granted"), "calm")
+        return waits if is_open else gone, [_("No game server has acknowledged it.")]
+    label = StateLabel(_("granted") if is_open else _("revoked"), "good")
     if grant.acknowledged_at:
-        return SummaryBox(_("Were the goods granted?"), badge(label), [_acknowledged(grant)])
-    if grant.pull:
-        label = (
-            StateLabel(_("waits for a game server"), "wait")
-            if is_open
-            else StateLabel(_("not granted"), "calm")
-        )
-        return SummaryBox(
-            _("Were the goods granted?"), badge(label), [_("No game server has acknowledged it.")]
-        )
+        return label, [_acknowledged(grant)]
     text = _("{receiver} – done, its run was pruned")
-    receivers = [format_html(text, receiver=visible(each)) for each in grant.completed]
-    return SummaryBox(_("Were the goods granted?"), badge(label), receivers)
+    return label, [format_html(text, receiver=visible(each)) for each in grant.completed]
 
 
-def is_unfetched(grant: Grant | None) -> bool:
+def _is_unfetched(grant: Grant | None) -> bool:
     """Return whether the goods are a game server's to fetch, and none has: whatever code of the shop ran, nobody has them."""
     return grant is not None and grant.pull and grant.acknowledged_at is None
 
@@ -176,30 +165,22 @@ def is_tried_again(run: ReceiverRun) -> bool:
     return runs_by_itself() and is_due and run.attempts > 0 and not run.is_postponed
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The progress of the receivers of one signal, in words."""
-
-    done: str
-    running: str
-    partly: str
-    failed: str
-
-
-def _progress(runs: Sequence[ReceiverRun], words: Progress) -> StateLabel | None:
-    """Return one label for the receivers of one signal; None when none ran, or is to run."""
+def _progress(
+    runs: Sequence[ReceiverRun], done: str, running: str, partly: str, failed: str
+) -> StateLabel | None:
+    """Return one label for the receivers of one signal, in these words; None when none ran, or is to run."""
     states = {run.state for run in runs} - {ReceiverRun.State.SUPERSEDED}
     if not states:
         return None
     if ReceiverRun.State.FAILED in states:
-        return StateLabel(words.partly if ReceiverRun.State.DONE in states else words.failed, "bad", sign="!")
+        return StateLabel(partly if ReceiverRun.State.DONE in states else failed, "bad", sign="!")
     if any(map(has_failed, runs)) or any(map(is_tried_again, runs)):
         return StateLabel(_("failing, retried later"), "bad", sign="!")
     if states == {ReceiverRun.State.DONE}:
-        return StateLabel(words.done, "good")
+        return StateLabel(done, "good")
     if ReceiverRun.State.PAUSED in states:
         return RUN_STATES[ReceiverRun.State.PAUSED]
-    return POSTPONED if any(run.is_postponed for run in runs) else StateLabel(words.running, "wait")
+    return POSTPONED if any(run.is_postponed for run in runs) else StateLabel(running, "wait")
 
 
 def _line(run: ReceiverRun) -> Value:
@@ -234,18 +215,16 @@ def failures_table(runs: Sequence[ReceiverRun], viewer: Viewer) -> Table:
     """Return the newest failures of an order's receivers, for staff who may see the shop's code."""
     title = _("Failures of the shop's code")
     if not viewer.may("view_failedattempt"):
-        return Table(title, [], [])
+        return Table(title, [])
     # Of all runs: one that has completed since, or was made due again, keeps its history.
     newest = FailedAttempt.objects.filter(run__in=[run.pk for run in runs]).select_related("run")
-    rows: list[list[Value]] = [
+    rows = [
         [
-            moment(failure.failed_at),
-            viewer.link(ReceiverRun, failure.run_id, failure.run.receiver),
-            str(failure.attempt),
-            folded_traceback(failure.traceback),
+            (_("when"), moment(failure.failed_at)),
+            (_("code of the shop"), viewer.link(ReceiverRun, failure.run_id, failure.run.receiver)),
+            (_("attempt"), str(failure.attempt)),
+            (_("where; the message is not stored"), folded_traceback(failure.traceback)),
         ]
         for failure in newest.order_by("-pk")[:NEWEST_FAILURES]
     ]
-    return Table(
-        title, [_("when"), _("code of the shop"), _("attempt"), _("where; the message is not stored")], rows
-    )
+    return Table(title, rows)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -16,7 +15,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.text import slugify
@@ -25,54 +24,31 @@ from django.views.decorators.http import require_GET, require_safe
 
 from checkout_integration import flows
 from checkout_integration.admin.order.buttons import (
-    ACCEPT,
-    APPLY_AGAIN,
-    BIND,
+    BUTTONS,
     CHECK,
     CHECK_SELECTED,
     LONGEST_CHECK,
-    MARK_GRANTED,
-    NOTE,
-    RESTORE,
-    REVOKE,
-    RUN,
     RUN_SELECTED,
     failure_in_words,
 )
 from checkout_integration.admin.order.evidence import evidence_of, proof_of_use
 from checkout_integration.admin.order.fulfilment import unfinished_goods
-from checkout_integration.admin.order.layout import Page
 from checkout_integration.admin.order.page import order_page
 from checkout_integration.admin.order.payment import pays_another_amount
 from checkout_integration.admin.order.search import find_orders, of_amount
-from checkout_integration.admin.order.sold import paid_at
-from checkout_integration.admin.screens.customers import BLOCK, ERASE, EXPORT, LINK, UNBLOCK, UNLINK
+from checkout_integration.admin.site import filters, labels
 from checkout_integration.admin.site.buttons import ButtonAdmin
 from checkout_integration.admin.site.downloads import CsvAdmin, sent_in_pieces
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    days_filter,
-    label_filter,
-    of_currency,
-    text_filter,
+from checkout_integration.admin.site.labels import Text, label_of
+from checkout_integration.admin.site.products import (
+    PRODUCT,
+    paid_at,
+    product_name,
+    shown_product,
+    with_products,
 )
-from checkout_integration.admin.site.labels import (
-    LIVE,
-    ORDER_STATUSES,
-    POSTPONED,
-    TEST,
-    VERDICTS,
-    Text,
-    label_of,
-    mode_label,
-    status_label,
-)
-from checkout_integration.admin.site.products import PRODUCT, product_name, shown_product, with_products
 from checkout_integration.admin.site.reasons import reason_label
-from checkout_integration.admin.site.values import Value, badge, in_list, moment, money, short
+from checkout_integration.admin.site.values import Value, badge, in_list, moment, money, remarked, short
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
@@ -88,48 +64,16 @@ from checkout_integration.models import (
     StaffAct,
 )
 from checkout_integration.models.columns import LONGEST_IDENTIFIER, as_column_text
-from checkout_integration.models.order import IN_REVIEW, IS_PAYMENT, IS_TEST
+from checkout_integration.models.order import IN_REVIEW, IS_PAYMENT
 from checkout_integration.policy.verdict import FOREIGN, Reason, VerdictStatus
 from checkout_integration.protocol.vocabulary import OrderStatus
-from checkout_integration.views.transactions import outside_transactions
 
+DUE: Final = ReceiverRun.State.DUE
 NO_ID: Final = re.compile(r"[@\s]")
 """What is in an e-mail address, or between card, day and amount, and in no id of the service."""
 
 
-def _modes() -> Choices:
-    """Return test and live, by the rule of `mode_label`."""
-    return {
-        "live": (_("live"), Q(is_production=True) & (Q(live=True) | Q(live__isnull=True))),
-        "test": (_("test"), IS_TEST),
-    }
-
-
-def _receivers() -> Choices:
-    """Return the choices for an order's receivers: they wait, have failed, or were given up."""
-    due = ReceiverRun.State.DUE
-    return {
-        "waiting": (_("waiting or running"), _with_run(state__in=UNFINISHED)),
-        "failing": (_("failing, retried later"), _with_run(state=due, attempts__gt=0, postponed_for="")),
-        "postponed": (POSTPONED.text, _with_run(state=due, postponed_for__gt="")),
-        "failed": (_("failed: given up"), _with_run(state=ReceiverRun.State.FAILED)),
-    }
-
-
-def _paid() -> Choices:
-    """Return the choices for money: a payment is one that the page about money counts."""
-    return {
-        "yes": (_("paid; refunded and charged back, too"), IS_PAYMENT),
-        "no": (_("never paid"), ~IS_PAYMENT),
-    }
-
-
-def _net() -> Choices:
-    """Return the choice to which the page about money leads: for its days, since there may be many."""
-    return {"unknown": (_("net not stated"), Q(net_revenue_amount=None))}
-
-
-def _unbound() -> Choices:
+def _unbound() -> filters.Choices:
     """Return the choices to which incidents about many payments lead."""
     return {
         reason.value: (
@@ -138,13 +82,6 @@ def _unbound() -> Choices:
         )
         for reason in sorted(FOREIGN)
     }
-
-
-def _accepted() -> Choices:
-    """Return the choice of payments that staff have accepted although the checkout has another amount."""
-    same = Q(amount=F("checkout__expected_amount"), currency=F("checkout__currency"))
-    differs = Q(verdict=VerdictStatus.ACCEPTED, checkout__expected_amount__isnull=False, amount__isnull=False)
-    return {"other": (_("accepted, with another amount than expected"), differs & ~same)}
 
 
 def _with_sku(text: str) -> Q:
@@ -163,40 +100,63 @@ def _with_run(**condition: Any) -> Q:
     return Q(pk__in=runs.values(payer=Coalesce("message__grant__order", "message__order")))
 
 
+RECEIVERS: Final = {
+    "waiting": (_("waiting or running"), _with_run(state__in=UNFINISHED)),
+    "failing": (_("failing, retried later"), _with_run(state=DUE, attempts__gt=0, postponed_for="")),
+    "postponed": (labels.POSTPONED.text, _with_run(state=DUE, postponed_for__gt="")),
+    "failed": (_("failed: given up"), _with_run(state=ReceiverRun.State.FAILED)),
+}
+PAID: Final = {
+    "yes": (_("paid; refunded and charged back, too"), IS_PAYMENT),
+    "no": (_("never paid"), ~IS_PAYMENT),
+}
+"""A payment is one that the page about money counts."""
+NET: Final = {"unknown": (_("net not stated"), Q(net_revenue_amount=None))}
+"""The choice to which the page about money leads: for its days, since there may be many."""
+ACCEPTED: Final = {
+    "other": (
+        _("accepted, with another amount than expected"),
+        Q(verdict=VerdictStatus.ACCEPTED, checkout__expected_amount__isnull=False, amount__isnull=False)
+        & ~Q(amount=F("checkout__expected_amount"), currency=F("checkout__currency")),
+    )
+}
+"""Payments that staff have accepted although the checkout has another amount."""
+
+
 @admin.register(Order)
 class OrderAdmin(CsvAdmin, ButtonAdmin):
     """The list of all orders, and the page of one."""
 
     list_display = ("order_id", "product", "user", "email", "status", "amount", "verdict", "created")
     list_filter = (
-        label_filter("status", _("status"), ORDER_STATUSES),
-        label_filter("verdict", _("check"), VERDICTS),
-        choice_filter("accepted", _("accepted by staff"), _accepted),
-        choice_filter("queue", _("waiting for staff"), order_queues),
-        choice_filter("unbound", _("without a checkout"), _unbound),
-        choice_filter("receivers", _("code of the shop"), _receivers),
-        choice_filter("mode", _("mode"), _modes),
-        ProjectFilter,
-        days_filter("ordered_at"),
-        ("ordered_at", DateFilter),
-        choice_filter("paid", _("paid"), _paid),
-        choice_filter("net", _("net"), _net, least_choices=2),
-        text_filter(
+        filters.label_filter("status", _("status"), labels.ORDER_STATUSES),
+        filters.label_filter("verdict", _("check"), labels.VERDICTS),
+        filters.choice_filter("accepted", _("accepted by staff"), ACCEPTED),
+        filters.choice_filter("queue", _("waiting for staff"), order_queues),
+        filters.choice_filter("unbound", _("without a checkout"), _unbound),
+        filters.choice_filter("receivers", _("code of the shop"), RECEIVERS),
+        filters.mode_filter(),
+        filters.ProjectFilter,
+        filters.days_filter("ordered_at"),
+        ("ordered_at", filters.DateFilter),
+        filters.choice_filter("paid", _("paid"), PAID),
+        filters.choice_filter("net", _("net"), NET, least_choices=2),
+        filters.text_filter(
             _("amount"),
             ("amount", _("amount"), "search", of_amount),
-            ("currency", _("currency"), "search", of_currency("currency")),
+            ("currency", _("currency"), "search", filters.of_currency("currency")),
         ),
-        text_filter(
+        filters.text_filter(
             _("product"),
             ("product", _("name of the product"), "search", lambda text: Q(product=as_column_text(text))),
             ("sku", _("SKU of an item"), "search", _with_sku),
         ),
-        text_filter(
+        filters.text_filter(
             _("country and payment method"),
             ("country", _("country"), "search", lambda text: Q(country=text.upper())),
             ("method", _("payment method"), "search", lambda text: Q(method_type__in={text, text.upper()})),
         ),
-        text_filter(
+        filters.text_filter(
             _("origin (source, campaign or host)"),
             ("origin", _("origin (source, campaign or host)"), "search", _of_origin),
         ),
@@ -232,11 +192,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         "beginning. E-mail, card, activation code and account are searched only with the permission “Can see personal data "
         "of customers”."
     )
-    headings = {
-        "product": _("product"),
-        "user": _("customer"),
-        "created": _("created"),
-    }
+    headings = {"user": _("customer")}
     page_related = (
         "checkout",
         "checkout__user",
@@ -247,23 +203,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     )
     change_form_template = "admin/checkout_integration/order_page.html"
     change_list_template = "admin/checkout_integration/order_list.html"
-    buttons = (
-        CHECK,
-        NOTE,
-        RUN,
-        BIND,
-        ACCEPT,
-        MARK_GRANTED,
-        APPLY_AGAIN,
-        LINK,
-        UNLINK,
-        BLOCK,
-        UNBLOCK,
-        EXPORT,
-        REVOKE,
-        RESTORE,
-        ERASE,
-    )
+    buttons = BUTTONS
     list_buttons = (CHECK_SELECTED, RUN_SELECTED)
 
     def page_context(self, request: HttpRequest, row: Order) -> dict[str, Any]:
@@ -271,26 +211,25 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
         evidence = self.address_of("evidence", row) if self._may_download_evidence(request) else ""
         page, context = order_page(row, self.viewer(request)), super().page_context(request, row)
         # One button for the state, the others under "More"; the sort is stable.
-        buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page.suggested)
+        buttons = sorted(context["buttons"], key=lambda each: each[0].name not in page["suggested"])
         disputed = evidence if row.status == OrderStatus.CHARGEBACK else ""
         first = 0 if disputed else 1
-        notes = [*page.notes, *self._for_others(request, row, page, bool(evidence))]
+        page["notes"] += self._for_others(request, row, page["suggested"], bool(evidence))
         project = app_settings().projects.get(row.project)
         if disputed and project and not overrides(project.hooks, "proof_of_use"):
             text = _(
                 "The evidence says nothing of how the goods were used: the shop's code has no hook “proof_of_use”."
             )
-            notes.append(text)
-        page = replace(page, notes=notes)
+            page["notes"].append(text)
         context |= {"evidence": evidence, "disputed": disputed, "page": page}
         return {**context, "buttons": buttons[:first], "more": buttons[first:]}
 
     def _for_others(
-        self, request: HttpRequest, row: Order, page: Page, may_download: bool
+        self, request: HttpRequest, row: Order, suggested: Sequence[str], may_download: bool
     ) -> Iterator[Value]:
         """Yield what the page asks for and the viewer may not do: a colleague may."""
         viewer = self.viewer(request)
-        needed = [each for each in self.buttons if each.name in page.suggested and each.offered(row)]
+        needed = [each for each in self.buttons if each.name in suggested and each.offered(row)]
         acts = [each.label for each in needed if each is not CHECK and not viewer.may(each.permission)]
         if row.status == OrderStatus.CHARGEBACK and not may_download:
             acts.append(_("Download the evidence (ZIP)"))
@@ -299,25 +238,18 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, of an order's evidence, and of the search box on the app's page."""
-        view, find = (
-            self.admin_site.admin_view(self.evidence_view),
-            self.admin_site.admin_view(self.find_view),
-        )
-        evidence = path("<path:object_id>/evidence/", view, name=self.address_name("evidence"))
-        # It calls the service: never inside a transaction of the request.
-        ask = outside_transactions(self.admin_site.admin_view(self.ask_view))
         return [
-            evidence,
-            path("find/", find, name=self.address_name("find")),
-            path("ask/", ask, name=self.address_name("ask")),
+            self.page(
+                "<path:object_id>/evidence/", self.evidence_view, "evidence", needs="download_evidence"
+            ),
+            self.page("find/", self.find_view, "find"),
+            self.page("ask/", self.ask_view, "ask", needs="check_order", calls_service=True),
             *super().get_urls(),
         ]
 
     @method_decorator(require_safe)
     def find_view(self, request: HttpRequest) -> HttpResponseBase:
         """Lead to the only row that the text finds, else to its list: of orders, or else of customers or checkouts."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         form, viewer = ChangeListSearchForm(request.GET), self.viewer(request)
         text = form.cleaned_data[SEARCH_VAR].strip() if form.is_valid() else ""
         for screen in map(self.admin_site.get_model_admin, (Order, CheckoutUser, Checkout) if text else ()):
@@ -335,8 +267,6 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def ask_view(self, request: HttpRequest) -> HttpResponse:
         """Ask the service for what the search has not found here, and search again. A GET only leads to the list."""
-        if not (self.has_view_permission(request) and self.viewer(request).may("check_order")):
-            raise PermissionDenied
         if request.method != "POST":
             return HttpResponseRedirect(self.address_of("changelist"))
         text = request.POST.get(SEARCH_VAR, "").strip()[:LONGEST_IDENTIFIER].replace("\0", "")
@@ -375,7 +305,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
     @method_decorator(require_GET)
     def evidence_view(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Send the evidence of an order for a bank. A GET changes nothing, but is logged: it has personal data."""
-        if not self._may_download_evidence(request):
+        if not self.viewer(request).sees_personal_data:
             raise PermissionDenied
         order = self.get_object(request, unquote(object_id))
         if order is None:
@@ -392,8 +322,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def _may_download_evidence(self, request: HttpRequest) -> bool:
         viewer = self.viewer(request)
-        may = viewer.may("download_evidence") and viewer.sees_personal_data
-        return may and self.has_view_permission(request)
+        return viewer.may("download_evidence") and viewer.sees_personal_data
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list, with the goods that its rows wait for; its search box names what this viewer may search for."""
@@ -406,12 +335,9 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
             row.goods = goods.get(row.pk)
         return changelist
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the list, and the button that asks the service."""
-        ask = {"ask": self.address_of("ask")} if self.viewer(request).may("check_order") else {}
-        return super().changelist_view(request, {**(extra_context or {}), **ask})
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the address of the button that asks the service."""
+        return {"ask": self.address_of("ask")} if self.viewer(request).may("check_order") else {}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -426,12 +352,7 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def product(self, row: Order) -> Value:
         """Return what was bought, and where the customer came from, as the service says."""
-        product = short(shown_product(row))
-        return (
-            format_html('{} <span class="ci-reason">{}</span>', product, in_list(row.origin))
-            if row.origin
-            else product
-        )
+        return remarked(short(shown_product(row)), row.origin and in_list(row.origin))
 
     def email(self, row: Order) -> str:
         """Return the customer's e-mail address."""
@@ -440,14 +361,14 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def status(self, row: Any) -> Value:
         """Return the status, a refund of a part is not one of all; and the goods where they are not as it says."""
-        status = badge(status_label(row))
+        status = badge(labels.status_label(row))
         return format_html("{} {}", status, badge(row.goods)) if row.goods else status
 
     def amount(self, row: Order) -> Value:
         """Return the order's amount, and whether it is real money where that is not as its project is set."""
         project = app_settings().projects.get(row.project)
-        usual = TEST if project and project.accept_test_payments else LIVE
-        mode = mode_label(row)
+        usual = labels.TEST if project and project.accept_test_payments else labels.LIVE
+        mode = labels.mode_label(row)
         amount = money(row.amount, row.currency)
         return format_html(
             '<span class="ci-money">{}</span> {}', amount, "" if mode is usual else badge(mode)
@@ -455,13 +376,10 @@ class OrderAdmin(CsvAdmin, ButtonAdmin):
 
     def verdict(self, row: Order) -> Value:
         """Return the verdict, with its reason where it has one."""
-        verdict = badge(label_of(VERDICTS, row.verdict))
         reason = reason_label(row.verdict_reason)
         if row.verdict == VerdictStatus.ACCEPTED and pays_another_amount(row):
             reason = f"{reason}, {reason_label(Reason.AMOUNT)}"
-        if not reason:
-            return verdict
-        return format_html('{} <span class="ci-reason">{}</span>', verdict, in_list(reason))
+        return remarked(badge(label_of(labels.VERDICTS, row.verdict)), reason and in_list(reason))
 
     def created(self, row: Order) -> Value:
         """Return when the service created it, or when it was first seen if the service sent no time; to the minute."""

@@ -23,7 +23,6 @@ from checkout_integration.admin.order.fulfilment import (
     of_goods,
     runs_by_itself,
 )
-from checkout_integration.admin.order.layout import Page, SummaryBox
 from checkout_integration.admin.order.payment import (
     paid_summary,
     received_summary,
@@ -32,7 +31,11 @@ from checkout_integration.admin.order.payment import (
     reversed_at,
     verdict_summary,
 )
-from checkout_integration.admin.order.sold import (
+from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
+from checkout_integration.admin.site import labels
+from checkout_integration.admin.site.fields import Viewer
+from checkout_integration.admin.site.labels import Text, label_of
+from checkout_integration.admin.site.products import (
     buyer_summary,
     items_of,
     paid_at,
@@ -40,21 +43,10 @@ from checkout_integration.admin.order.sold import (
     product_title,
     recipient_of,
 )
-from checkout_integration.admin.order.timeline import NEWEST, history_of, incidents_of, timeline_of
-from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import (
-    BLOCKED,
-    VERDICTS,
-    Text,
-    is_test,
-    label_of,
-    mode_label,
-    order_label,
-    status_label,
-)
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
+    Answer,
     FieldGroup,
     Table,
     Value,
@@ -62,6 +54,7 @@ from checkout_integration.admin.site.values import (
     copyable,
     field_group,
     hidden,
+    link,
     moment,
     money,
     pretty,
@@ -76,7 +69,6 @@ from checkout_integration.flows.monitoring import order_queues
 from checkout_integration.flows.outbox import UNFINISHED
 from checkout_integration.models import (
     Checkout,
-    CheckoutUser,
     Grant,
     Incident,
     Order,
@@ -97,18 +89,18 @@ from checkout_integration.protocol.vocabulary import OrderStatus
 
 def items_table(items: Sequence[OrderItem], viewer: Viewer) -> Table:
     """Return the items as a table."""
+    label = _("activation code")
     rows = [
-        [visible(item.name), visible(item.sku or item.item_id), visible(item.platform), _code(item, viewer)]
+        [
+            (_("name"), visible(item.name)),
+            (_("SKU"), visible(item.sku or item.item_id)),
+            (_("platform"), visible(item.platform)),
+            # Anyone who has the code can redeem it.
+            (_("activation code"), viewer.personal(copyable(item.code, label)) if item.code else NOTHING),
+        ]
         for item in items
     ]
-    return Table(_("Items"), [_("name"), _("SKU"), _("platform"), _("activation code")], rows)
-
-
-def _code(item: OrderItem, viewer: Viewer) -> Value:
-    """Return the activation code for staff with the permission: anyone who has it can redeem it."""
-    if not item.code:
-        return NOTHING
-    return copyable(item.code, _("activation code")) if viewer.sees_personal_data else hidden()
+    return Table(_("Items"), rows)
 
 
 def without_codes(document: dict[str, Any]) -> dict[str, Any]:
@@ -175,8 +167,11 @@ def _fields(whole: Any, seen: Any, names: list[str], prefix: str = "") -> Iterat
             yield label, hidden() if shown in (None, "", {}) else shown_value(name, shown)
 
 
-def order_page(order: Order, viewer: Viewer) -> Page:
-    """Return everything about an order. The number of SQL statements does not depend on the length of its history."""
+def order_page(order: Order, viewer: Viewer) -> dict[str, Any]:
+    """Return all that ``order_page.html`` shows. The number of SQL statements does not depend on the length of its history.
+
+    ``suggested``: the buttons for its state, by name; the first one that is offered stands out.
+    """
     about = OutboxMessage.objects.about([order])
     messages = list(about.select_related("grant").order_by("-pk")[:NEWEST])
     runs = list(
@@ -189,44 +184,55 @@ def order_page(order: Order, viewer: Viewer) -> Page:
     sentence, suggested = _what_to_do(
         order, state, reversals, messages, runs, incidents, paid_again=any(twice.values())
     )
-    return Page(
-        headline=[_what_and_when(order, items, viewer), sentence],
-        suggested=suggested,
-        at_service=_at_service(order),
-        giving_back=_giving_back(order) if state.stands else "",
-        badges=[
-            badge(order_label(state)),
-            badge(mode_label(order)),
-            badge(label_of(VERDICTS, order.verdict)),
-            *([badge(BLOCKED)] if order.user and order.user.blocked_at else []),
+    status = labels.order_label(state)
+    changed = format_html(_("last read or changed here: {}"), moment(order.changed_at))
+    timeline = timeline_of(order, viewer, history, messages, runs, incidents, reversals)
+    return {
+        "headline": [_what_and_when(order, items, viewer), sentence],
+        "suggested": suggested,
+        "at_service": _at_service(order),
+        "giving_back": _giving_back(order) if state.stands else "",
+        "badges": [
+            badge(status),
+            badge(labels.mode_label(order)),
+            badge(label_of(labels.VERDICTS, order.verdict)),
+            *([badge(labels.BLOCKED)] if order.user and order.user.blocked_at else []),
         ],
-        notes=[*_note_of_staff(history), *twice],
-        summary=[
-            product_summary(order, items),
-            buyer_summary(order, viewer),
-            verdict_summary(order, state, viewer, history),
-            paid_summary(order, state, viewer, reversals),
-            received_summary(order, state, reversals),
-            fulfilment_summary(order, messages, runs),
-            _status(order, state),
-            _receipt(order, viewer),
+        "notes": [*_note_of_staff(history), *twice],
+        "summary": [
+            (_("What was bought?"), product_summary(order, items)),
+            (_("Who bought it?"), buyer_summary(order, viewer)),
+            (_("Is it for a checkout of this shop?"), verdict_summary(order, state, viewer, history)),
+            (_("What did the customer pay?"), paid_summary(order, state, viewer, reversals)),
+            (_("What does the shop receive?"), received_summary(order, state, reversals)),
+            (_("Were the goods granted?"), fulfilment_summary(order, messages, runs)),
+            (_("What is its status?"), Answer(badge(status), [status.meaning, changed])),
+            (_("Where is the receipt?"), _receipt(order, viewer)),
         ],
-        in_this_shop=_in_this_shop(order, viewer),
-        field_groups=field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
-        tables=[failures_table(runs, viewer), items_table(items, viewer), reversals_table(reversals, viewer)],
-        timeline=timeline_of(order, viewer, history, messages, runs, incidents, reversals),
-        document_title=_("The order as sent by the service (JSON)")
+        "in_this_shop": _in_this_shop(order, viewer),
+        "field_groups": field_groups_of(order, sees_personal_data=viewer.sees_personal_data),
+        "tables": [
+            failures_table(runs, viewer),
+            items_table(items, viewer),
+            reversals_table(reversals, viewer),
+        ],
+        "timeline": timeline,
+        "story": [each for each in timeline if not each.engine],
+        "engine_room": [each for each in timeline if each.engine],
+        "document_title": _("The order as sent by the service (JSON)")
         if viewer.sees_personal_data
         else _("The order as sent by the service, without personal data (JSON)"),
-        document=pretty(order.whole_document if viewer.sees_personal_data else without_codes(order.document)),
-    )
+        "document": pretty(
+            order.whole_document if viewer.sees_personal_data else without_codes(order.document)
+        ),
+    }
 
 
 def _what_and_when(order: Order, items: Sequence[OrderItem], viewer: Viewer) -> Value:
     """Return the order in one line: product, price, customer, and when the service says that it was paid."""
     product, price = product_title(order, items) or _("unknown product"), money(order.amount, order.currency)
     state = state_of(order)
-    at, status = None if state.fully_reversed else paid_at(order.facts), order_label(state).text
+    at, status = None if state.fully_reversed else paid_at(order.facts), labels.order_label(state).text
     ordered = format_html(_("ordered {}, now: {}"), moment(order.created_at or order.recorded_at), status)
     paid = format_html(_("paid {}"), moment(at)) if at else ordered
     buyer = buyer_summary(order, viewer).value
@@ -366,7 +372,7 @@ def _of_money(order: Order, state: OrderState, reversals: Sequence[Refund]) -> I
     """Yield that a payment is reversed, or that a part of it was given back."""
     if state.fully_reversed:
         at = reversed_at(order, reversals, state.status)
-        yield format_html("{} {}.", capfirst(order_label(state).text), moment(at))
+        yield format_html("{} {}.", capfirst(labels.order_label(state).text), moment(at))
     elif state.partial:
         yield _("A part of the money was given back: that takes no goods back.")
     elif order.verdict == VerdictStatus.REVOKED:
@@ -429,30 +435,24 @@ def _paid_again(order: Order, viewer: Viewer) -> Iterator[tuple[Value, bool]]:
         note = format_html(
             _("The customer paid for the same product in another order too, {}: {} ({}, {})"),
             moment(other.created_at),
-            viewer.link(Order, other.pk, other),
+            viewer.row(other),
             money(other.amount, other.currency),
-            status_label(other).text,
+            labels.status_label(other).text,
         )
         stands = state_of(other).stands
         yield format_html("{}. {}", note, _giving_back(other)) if stands else note, stands
 
 
-def _status(order: Order, state: OrderState) -> SummaryBox:
-    status = order_label(state)
-    changed = format_html(_("last read or changed here: {}"), moment(order.changed_at))
-    return SummaryBox(_("What is its status?"), badge(status), [status.meaning, changed])
-
-
-def _receipt(order: Order, viewer: Viewer) -> SummaryBox:
+def _receipt(order: Order, viewer: Viewer) -> Answer:
     number = visible(order.receipt_number)
     if not order.receipt_url:
         none = _("The service sent no link to a receipt.")
         personal_data = getattr(order, "personal_data", None)
         if personal_data and personal_data.erased_at:
             none = _("Its address was erased with the customer's data.")
-        return SummaryBox(_("Where is the receipt?"), number or NOTHING, [none])
-    address = viewer.personal_link(order.receipt_url, loopback=is_test(order))
-    return SummaryBox(_("Where is the receipt?"), number or _("at the service"), [address])
+        return Answer(number or NOTHING, [none])
+    address = viewer.personal(link(order.receipt_url, loopback=labels.is_test(order)))
+    return Answer(number or _("at the service"), [address])
 
 
 def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
@@ -465,23 +465,14 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
         _("In this shop"),
         [
             (_("order id"), copyable(order.order_id, _("order id"))),
-            (
-                _("transaction"),
-                copyable(order.transaction, _("transaction")) if order.transaction else "",
-            ),
+            (_("transaction"), copyable(order.transaction, _("transaction"))),
             (_("project"), visible(order.project)),
-            (_("checkout"), viewer.link(Checkout, order.checkout_id, checkout)),
-            (
-                _("reference"),
-                copyable(checkout.reference, _("Checkout reference")) if checkout else "",
-            ),
-            (_("customer"), viewer.link(CheckoutUser, order.user_id, order.user)),
-            (_("account"), viewer.link(type(account), account.pk, account) if account else ""),
+            (_("checkout"), viewer.row(checkout)),
+            (_("reference"), copyable(checkout.reference if checkout else "", _("Checkout reference"))),
+            (_("customer"), viewer.row(order.user)),
+            (_("account"), viewer.row(account)),
             (_("a gift for"), recipient_of(order, viewer)),
-            (
-                _("account of the customer"),
-                viewer.link(type(linked), linked.pk, linked) if linked and linked != account else "",
-            ),
+            (_("account of the customer"), viewer.row(linked if linked != account else None)),
             (
                 _("thing of the shop"),
                 viewer.link(subject_class, checkout.subject_id, f"{subject} {checkout.subject_id}")
@@ -500,6 +491,4 @@ def _in_this_shop(order: Order, viewer: Viewer) -> FieldGroup:
 def _form_link(checkout: Checkout | None, viewer: Viewer) -> Value:
     """Return the address of the form, to copy, while the customer can pay; its token is personal."""
     address = form_link(checkout) if checkout else ""
-    if not address:
-        return ""
-    return copyable(address, _("Address of the payment form")) if viewer.sees_personal_data else hidden()
+    return viewer.personal(copyable(address, _("Address of the payment form"))) if address else ""

@@ -11,30 +11,23 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.order.layout import SummaryBox
+from checkout_integration.admin.site import labels
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import (
-    ORDER_STATUSES,
-    VERDICTS,
-    StateLabel,
-    Text,
-    label_of,
-    status_label,
-)
+from checkout_integration.admin.site.labels import StateLabel, Text, label_of
 from checkout_integration.admin.site.reasons import incident_sentence, reason_sentence
 from checkout_integration.admin.site.values import (
     NOTHING,
+    Answer,
     Table,
     Value,
     badge,
-    hidden,
     moment,
     money,
     short,
     visible,
 )
 from checkout_integration.display import shown_amount
-from checkout_integration.models import Checkout, Order, Refund, Transition
+from checkout_integration.models import Order, Refund, Transition
 from checkout_integration.policy.contradictions import LISTED_REJECTED_WITH_TRANSACTION, PAID_AND_CANCELED
 from checkout_integration.policy.facts import REVERSALS
 from checkout_integration.policy.refunds import paid_in
@@ -76,12 +69,12 @@ def reversed_at(order: Order, reversals: Sequence[Refund], status: str) -> datet
     return order.refunded_at or max(times, default=None)
 
 
-def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Sequence[Refund]) -> SummaryBox:
+def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Sequence[Refund]) -> Answer:
     """Return the paid amount; the price alone where no payment is known."""
-    question, price = _("What did the customer pay?"), money(order.amount, order.currency)
+    price = money(order.amount, order.currency)
     if state.status not in SETTLED_KINDS:
         shown_price = _("the price is %(price)s") % {"price": price} if price != NOTHING else ""
-        return SummaryBox(question, _not_settled(state), [shown_price, *_doubts(state)])
+        return Answer(_not_settled(state), [shown_price, *_doubts(state)])
     charged = money(order.charge_amount, order.charge_currency)
     details: list[Value] = [_method(order, viewer)]
     if charged not in (NOTHING, price):
@@ -93,7 +86,7 @@ def paid_summary(order: Order, state: OrderState, viewer: Viewer, reversals: Seq
     if order.tax_amount is not None:
         details.append(_("tax: %(tax)s") % {"tax": money(order.tax_amount, order.tax_currency)})
     details += lost_lines(order, state, reversals)
-    return SummaryBox(question, price if charged == NOTHING else charged, details)
+    return Answer(price if charged == NOTHING else charged, details)
 
 
 def pays_another_amount(order: Order) -> bool:
@@ -118,39 +111,29 @@ def losses_of(order: Order, state: OrderState, reversals: Sequence[Refund]) -> d
     return {kind: sums for kind, sums in lost.items() if sums}
 
 
-def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund]) -> SummaryBox:
+def received_summary(order: Order, state: OrderState, reversals: Sequence[Refund]) -> Answer:
     """Return the shop's revenue as the service states it; what is left after a refund or chargeback is unknown."""
-    question = _("What does the shop receive?")
     if state.status not in SETTLED_KINDS:
-        return SummaryBox(question, _not_settled(state))
+        return Answer(_not_settled(state))
     net = money(order.net_revenue_amount, order.net_revenue_currency)
     if net == NOTHING:
-        return SummaryBox(question, NOTHING, [_("The service did not send this amount.")])
+        return Answer(NOTHING, [_("The service did not send this amount.")])
     fee = money(order.fee_amount, order.fee_currency)
     after_fee = _("after a fee of %(fee)s") % {"fee": fee}
     if state.status not in BEFORE:
-        return SummaryBox(question, net, [after_fee])
+        return Answer(net, [after_fee])
     # The reversal is not subtracted: it may be in another currency, and the fee may be given back or not.
     lost = _lost(order, state, reversals, state.status)
     before = BEFORE[state.status] % {"net": net, "sum": lost}
-    return SummaryBox(
-        question, _("unknown"), [before, after_fee, _("The service does not state what is left of it.")]
-    )
+    return Answer(_("unknown"), [before, after_fee, _("The service does not state what is left of it.")])
 
 
-def verdict_summary(
-    order: Order, state: OrderState, viewer: Viewer, history: Sequence[Transition]
-) -> SummaryBox:
+def verdict_summary(order: Order, state: OrderState, viewer: Viewer, history: Sequence[Transition]) -> Answer:
     """Return the verdict, with its reason, who decided it, and its meaning for the goods."""
     details: list[Value] = [reason_sentence(order.verdict_reason), _decided(history), _meaning(order, state)]
     if order.checkout:
-        details.append(
-            format_html(_("Checkout: {}"), viewer.link(Checkout, order.checkout_id, order.checkout))
-        )
-    verdict = badge(label_of(VERDICTS, order.verdict))
-    return SummaryBox(
-        _("Is it for a checkout of this shop?"), verdict, [detail for detail in details if detail]
-    )
+        details.append(format_html(_("Checkout: {}"), viewer.row(order.checkout)))
+    return Answer(badge(label_of(labels.VERDICTS, order.verdict)), details)
 
 
 def _method(order: Order, viewer: Viewer) -> Value:
@@ -161,7 +144,7 @@ def _method(order: Order, viewer: Viewer) -> Value:
     title = visible(method.title or method.type or "")
     if method.card is None or not method.card.last4:
         return title
-    digits: Value = f"•••• {visible(method.card.last4)}" if viewer.sees_personal_data else hidden()
+    digits = viewer.personal(f"•••• {visible(method.card.last4)}")
     return format_html("{}, {} {}", title, visible(method.card.brand or ""), digits)
 
 
@@ -221,36 +204,31 @@ def _of_whole(part: Decimal | None, currency: str, whole: Decimal | None) -> str
     }
 
 
-def payment_tables(
-    orders: Sequence[Order], heading: Text = "", details: Mapping[int, Value] | None = None
-) -> list[Table]:
+def payment_tables(orders: Sequence[Order], heading: Text, details: Mapping[int, Value]) -> list[Table]:
     """Return what the customers paid, for a confirmation page: the customers and amounts that an act is about.
 
-    ``details``: the cells of one more column, by the keys of the orders.
+    ``details``: the cells of the last column, by the keys of the orders.
     """
-    columns = [_("order"), _("type"), _("amount"), _("status"), _("check"), _("customer")]
-    rows: list[list[Value]] = [
+    rows = [
         [
-            visible(order.order_id),
-            visible(order.type),
-            money(order.amount, order.currency),
-            badge(status_label(order)),
-            badge(label_of(VERDICTS, order.verdict)),
-            visible(str(order.user or "")),
-            *([details[order.pk]] if details else []),
+            (_("order"), visible(order.order_id)),
+            (_("type"), visible(order.type)),
+            (_("amount"), money(order.amount, order.currency)),
+            (_("status"), badge(labels.status_label(order))),
+            (_("check"), badge(label_of(labels.VERDICTS, order.verdict))),
+            (_("customer"), visible(str(order.user or ""))),
+            (heading, details[order.pk]),
         ]
         for order in orders
     ]
-    return [
-        Table(_("Orders"), [*columns, heading], rows) if details else Table(_("What was paid"), columns, rows)
-    ]
+    return [Table(_("Orders"), rows)]
 
 
 def _meaning(order: Order, state: OrderState) -> Text:
     """Return the meaning of the verdict; it is about the payment, which may have been reversed since."""
     if state.stands or order.verdict not in JUDGED:
-        return label_of(VERDICTS, order.verdict).meaning
-    status = status_label(order)
+        return label_of(labels.VERDICTS, order.verdict).meaning
+    status = labels.status_label(order)
     return _("The order is %(state)s, so no goods are to be granted.") % {"state": status.text}
 
 
@@ -258,11 +236,11 @@ def reversals_table(reversals: Sequence[Refund], viewer: Viewer) -> Table:
     """Return the refunds and chargebacks of an order."""
     rows = [
         [
-            viewer.link(Refund, reversal.pk, money(reversal.amount, reversal.currency)),
-            badge(label_of(ORDER_STATUSES, reversal.status)),
-            moment(reversal.refunded_at),
-            visible(reversal.reason) or NOTHING,
+            (_("amount"), viewer.link(Refund, reversal.pk, money(reversal.amount, reversal.currency))),
+            (_("kind"), badge(label_of(labels.ORDER_STATUSES, reversal.status))),
+            (_("when"), moment(reversal.refunded_at)),
+            (_("reason"), visible(reversal.reason) or NOTHING),
         ]
         for reversal in reversals
     ]
-    return Table(_("Refunds and chargebacks"), [_("amount"), _("kind"), _("when"), _("reason")], rows)
+    return Table(_("Refunds and chargebacks"), rows)

@@ -126,14 +126,12 @@ def _parts(text: str) -> list[str]:
     ]
 
 
+IDS: Final = ("order_id", "transaction", "receipt_number", "user__external_id", "checkout__reference")
+"""Columns of which a text may be the beginning."""
+
+
 def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
-    yield Q(order_id=text)
-    yield Q(transaction=text)
-    yield Q(receipt_number=text)
-    yield Q(user__external_id=text)
-    yield Q(user__user_id=text)
-    yield Q(checkout__reference=text)
-    yield Q(refunds__document_id=text)
+    yield from (Q((name, text)) for name in (*IDS, "user__user_id", "refunds__document_id"))
     if not sees_personal_data:  # the last four digits are ten thousand guesses
         return
     yield Q(items__code=text)
@@ -145,11 +143,7 @@ def _exact(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
 
 
 def _prefixes(text: str, *, sees_personal_data: bool) -> Iterator[Q]:
-    yield Q(order_id__startswith=text)
-    yield Q(transaction__startswith=text)
-    yield Q(receipt_number__startswith=text)
-    yield Q(user__external_id__startswith=text)
-    yield Q(checkout__reference__startswith=text)
+    yield from (Q((f"{name}__startswith", text)) for name in IDS)
     if sees_personal_data:
         yield Q(items__code__startswith=text)
         yield Q(personal_data__email__startswith=text.lower())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -15,21 +16,14 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from checkout_integration.admin.order.layout import Moment
 from checkout_integration.admin.order.payment import reversed_at
-from checkout_integration.admin.order.sold import paid_at, recipient_of
 from checkout_integration.admin.screens.notifications import delay_of
 from checkout_integration.admin.screens.receiver_runs import run_state
 from checkout_integration.admin.screens.staff_acts import person
+from checkout_integration.admin.site import labels
 from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.labels import (
-    MESSAGE_STATES,
-    NOTIFICATION_STATES,
-    ORDER_STATUSES,
-    Text,
-    incident_state,
-    label_of,
-)
+from checkout_integration.admin.site.labels import Text, label_of
+from checkout_integration.admin.site.products import paid_at, recipient_of
 from checkout_integration.admin.site.reasons import REASONS, incident_label, reason_label
 from checkout_integration.admin.site.values import (
     NOTHING,
@@ -49,7 +43,6 @@ from checkout_integration.models import (
     ReceiverRun,
     Refund,
     StaffAct,
-    SyncRun,
     Transition,
 )
 from checkout_integration.policy.facts import REVERSALS
@@ -64,6 +57,29 @@ SIGNALS_IN_WORDS: Final = {
 """Signals that are moments of the payment itself; what the others are about is shown beside them."""
 BODIES: Final = 20
 """Notifications of which the timeline shows the body; the body of the others is on their own page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """One line of a timeline. ``rank`` orders what happened at the same instant: causes before effects.
+
+    ``engine``: how the app learned or did it, which is folded.
+    """
+
+    at: datetime
+    rank: int
+    source: Text
+    actor: Value = ""
+    text: Value
+    badge: Value = ""
+    details: Sequence[Value] = ()
+    raw: str = ""
+    engine: bool = False
+
+    @property
+    def when(self) -> Value:
+        """The time, in the zone of the page."""
+        return moment(self.at)
 
 
 def timeline_of(
@@ -119,7 +135,7 @@ def _notifications(order: Order, viewer: Viewer) -> Iterator[Moment]:
             source=_("notification"),
             actor=_("the service"),
             text=viewer.link(Notification, notification.pk, notification.event),
-            badge=badge(label_of(NOTIFICATION_STATES, notification.state)),
+            badge=badge(label_of(labels.NOTIFICATION_STATES, notification.state)),
             details=list(_delivery_details(notification)),
             raw=pretty_body(bodies.get(notification.pk)),
             engine=True,
@@ -178,7 +194,7 @@ def _transitions(
             source=_("staff") if transition.actor else _("status"),
             actor=person(transition, acts) or _cause(transition),
             text=_what_changed(transition),
-            badge=badge(label_of(ORDER_STATUSES, status)) if transition.act and moved else "",
+            badge=badge(label_of(labels.ORDER_STATUSES, status)) if transition.act and moved else "",
             details=[detail for detail in details if detail],
             engine=status == OrderStatus.CREATED and order.created_at is not None and not transition.act,
         )
@@ -191,7 +207,7 @@ def _is_late(order: Order, transition: Transition) -> bool:
 
 def _what_changed(transition: Transition) -> str:
     """Return the new status, the act of staff, or both."""
-    after, act = label_of(ORDER_STATUSES, transition.to_status).text, transition.get_act_display()
+    after, act = label_of(labels.ORDER_STATUSES, transition.to_status).text, transition.get_act_display()
     if transition.from_status == transition.to_status:
         return act or _("decision of staff")
     return f"{act}: {after}" if act else str(after)
@@ -203,11 +219,8 @@ def _cause(transition: Transition) -> str:
 
 
 def _origin(transition: Transition, viewer: Viewer) -> Value:
-    if transition.notification:
-        return viewer.link(Notification, transition.notification_id, transition.notification)
-    if transition.sync_run:
-        return viewer.link(SyncRun, transition.sync_run_id, transition.sync_run)
-    return ""
+    origin = transition.notification or transition.sync_run
+    return viewer.row(origin) if origin else ""
 
 
 def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
@@ -218,7 +231,7 @@ def _messages(messages: Sequence[OutboxMessage]) -> Iterator[Moment]:
             source=_("signal"),
             actor=_("this app"),
             text=SIGNALS_IN_WORDS.get(message.signal) or visible(message.signal),
-            badge=badge(label_of(MESSAGE_STATES, message.state)),
+            badge=badge(label_of(labels.MESSAGE_STATES, message.state)),
             details=list(_argument_details(message.arguments)),
             engine=message.signal not in SIGNALS_IN_WORDS,
         )
@@ -281,7 +294,7 @@ def _incidents(incidents: Sequence[Incident], viewer: Viewer) -> Iterator[Moment
             source=_("incident"),
             actor=_("this app"),
             text=viewer.link(Incident, incident.pk, incident_label(incident.kind)),
-            badge=badge(incident_state(incident)),
+            badge=badge(labels.incident_state(incident)),
             details=list(_incident_details(incident)),
         )
 

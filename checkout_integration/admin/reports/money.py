@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import partial
@@ -15,8 +14,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponseBadRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.utils.formats import date_format
@@ -147,17 +145,6 @@ class MoneyForm(forms.Form):
 
 MOST_SHOWN: Final = 1_000
 """Rows of a currency that the page shows; the file has all of them."""
-KEYS: Final[Mapping[str, Text]] = {
-    "day": gettext_lazy("day"),
-    "month": gettext_lazy("month"),
-    "method_type": gettext_lazy("payment method"),
-    "country": gettext_lazy("country"),
-    "product": gettext_lazy("product"),
-    "utm_source": gettext_lazy("source"),
-    "referrer_host": gettext_lazy("host"),
-    "tax_rate": gettext_lazy("rate of VAT"),
-    "vat_payer": gettext_lazy("VAT paid by"),
-}
 SUMS: Final[Mapping[str, Text]] = {
     "payments": gettext_lazy("payments"),
     "in_review": gettext_lazy("of them in review"),
@@ -173,7 +160,18 @@ SUMS: Final[Mapping[str, Text]] = {
     "refund_rate": gettext_lazy("refund rate, %"),
     "chargeback_rate": gettext_lazy("chargeback rate, %"),
 }
-HEADINGS: Final[Mapping[str, Text]] = {**KEYS, **SUMS}
+HEADINGS: Final[Mapping[str, Text]] = {
+    "day": gettext_lazy("day"),
+    "month": gettext_lazy("month"),
+    "method_type": gettext_lazy("payment method"),
+    "country": gettext_lazy("country"),
+    "product": gettext_lazy("product"),
+    "utm_source": gettext_lazy("source"),
+    "referrer_host": gettext_lazy("host"),
+    "tax_rate": gettext_lazy("rate of VAT"),
+    "vat_payer": gettext_lazy("VAT paid by"),
+    **SUMS,
+}
 VAT_PAYERS: Final[Mapping[str, Text]] = {
     VatPayer.BUYER: gettext_lazy("the customer"),
     VatPayer.SELLER: gettext_lazy("the shop"),
@@ -189,37 +187,6 @@ LEADS: Final = {
     "net": (Order, {"paid": "yes", "net": "unknown"}),
 }
 """The numbers that lead to their rows: the list, and the filters that only it has. Of the net: those that lack it."""
-UNSTATED: Final = "_unstated"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """A cell of the page, and of how many payments it is the sum, if that is not complete: "2 of 3".
-
-    ``address``: of the rows that a number counts; of a sum that is not complete, of those that are not in it.
-    """
-
-    heading: Text
-    text: str
-    of: str = ""
-    is_number: bool
-    address: str = ""
-
-
-def header(columns: Sequence[str]) -> list[str]:
-    """Return the header of the file: stable names."""
-    return ["currency", *columns, *SUMS, "mode", "contradicted", *(f"{name}{UNSTATED}" for name in AMOUNTS)]
-
-
-def values_of(row: MoneyRow, query: MoneyQuery) -> list[Any]:
-    """Return the values of a row in the order of the header. Amounts have the places of their currency."""
-    return [
-        row.currency,
-        *_shown_values(row, query.columns),
-        query.mode.value,
-        row.sums.contradicted,
-        *(row.sums.unstated[name] for name in AMOUNTS),
-    ]
 
 
 def sections(
@@ -249,51 +216,48 @@ def sections(
         }
 
 
-def _cells(row: MoneyRow, names: Sequence[str], address_of: Callable[[MoneyRow, str], str]) -> list[Cell]:
-    """Return the cells of a row, without its currency."""
-    values = dict(zip([*row.by, *SUMS], _shown_values(row, list(row.by)), strict=True))
+def _cells(
+    row: MoneyRow, names: Sequence[str], address_of: Callable[[MoneyRow, str], str]
+) -> list[dict[str, Any]]:
+    """Return the cells of a row, without its currency: each with its text, and where it leads.
+
+    ``of``: of how many payments it is the sum, if that is not complete: "2 of 3". ``address``: of the rows that a number
+    counts; of a sum that is not complete, of those that are not in it.
+    """
+    values = _values(row)
     return [
-        Cell(
-            heading=HEADINGS[name],
-            text=_in_words(name, values[name]),
-            of=shown_part(row.sums.stated[name], row.sums.unstated[name]),
-            is_number=name in SUMS,
-            address=address_of(row, name) if name in LEADS and _has_rows(row, name) else "",
-        )
+        {
+            "heading": HEADINGS[name],
+            "text": _in_words(name, values[name]),
+            "of": shown_part(row.sums.stated[name], row.sums.unstated[name]),
+            "is_number": name in SUMS,
+            "address": address_of(row, name) if name in LEADS and _has_rows(row, name) else "",
+        }
         for name in names
     ]
-
-
-def _in_words(name: str, value: Any) -> str:
-    """Return a value of this column as people read it."""
-    if name == "month":
-        return date_format(value, "YEAR_MONTH_FORMAT")
-    return str(VAT_PAYERS[value]) if name == "vat_payer" and value in VAT_PAYERS else _shown(value)
 
 
 def _has_rows(row: MoneyRow, name: str) -> bool:
     return bool(row.sums.unstated[name] if name in AMOUNTS else getattr(row.sums, name))
 
 
-def _shown_values(row: MoneyRow, columns: Sequence[str]) -> list[Any]:
-    """Return the values of the page's columns."""
-    return [
-        *(_plain(row.by.get(column)) for column in columns),
-        *(_exact(getattr(row.sums, name), name, row.currency) for name in SUMS),
-    ]
+def _values(row: MoneyRow) -> dict[str, Any]:
+    """Return the values by column: rates without the zeros that theirs adds, amounts with the places of their currency."""
+    values = {
+        name: Decimal(amount_text(of)) if isinstance(of, Decimal) else of for name, of in row.by.items()
+    }
+    for name in SUMS:
+        of = getattr(row.sums, name)
+        values[name] = of if name not in AMOUNTS or of is None else Decimal(amount_text(of, row.currency))
+    return values
 
 
-def _plain(value: Any) -> Any:
-    """Return a rate without the zeros that its column adds."""
-    return Decimal(amount_text(value)) if isinstance(value, Decimal) else value
-
-
-def _exact(value: Any, name: str, currency: str) -> Any:
-    return Decimal(amount_text(value, currency)) if name in AMOUNTS and value is not None else value
-
-
-def _shown(value: Any) -> str:
-    """Return a value as people write it in the active language."""
+def _in_words(name: str, value: Any) -> str:
+    """Return a value of this column as people write it in the active language."""
+    if name == "month":
+        return date_format(value, "YEAR_MONTH_FORMAT")
+    if name == "vat_payer" and value in VAT_PAYERS:
+        return str(VAT_PAYERS[value])
     if value is None or value == "":
         return NOTHING
     if isinstance(value, date):
@@ -305,20 +269,19 @@ def _shown(value: Any) -> str:
 class MoneyAdmin(ReportAdmin, CsvAdmin):
     """The entry "Money" of the index: no list of rows and no page of one, but sums of them, and a file."""
 
-    @method_decorator(require_safe)
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the page."""
+    template = "money.html"
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the sums."""
         form = MoneyForm(request.GET)
-        rows = _rows_of(form) if self.has_view_permission(request) else []
+        rows = _rows_of(form)
         columns = form.query.columns if form.is_valid() else []
         presets = list(_presets(form))
-        context = {
-            **(extra_context or {}),
+        return {
+            "title": TITLES[form.query.mode if form.is_valid() else Mode.LIVE],
             "form": form,
             "presets": presets,
-            "is_preset": any(preset.is_chosen for preset in presets),
+            "is_preset": any(preset["is_chosen"] for preset in presets),
             "sections": list(sections(rows, columns, partial(_rows_of_number, self.viewer(request), form))),
             "is_complete": all(row.sums.is_complete for row in rows),
             "contradicted": sum(row.sums.contradicted for row in rows),
@@ -326,14 +289,10 @@ class MoneyAdmin(ReportAdmin, CsvAdmin):
             "time_zone": get_default_timezone_name(),
             "csv": f"csv/?{request.GET.urlencode()}",
         }
-        mode = form.query.mode if form.is_valid() else Mode.LIVE
-        return self.report(request, "money.html", str(TITLES[mode]), **context)
 
     @method_decorator(require_safe)
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the rows of the page."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         form = MoneyForm(request.GET)
         rows = _rows_of(form)
         if form.errors:  # an empty file would say that there is no money
@@ -391,17 +350,11 @@ def _rows_of_number(viewer: Viewer, form: MoneyForm, row: MoneyRow, name: str) -
     return f"{viewer.address(model, 'changelist')}?{given}" if may_view else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preset:
-    """A period that accountants ask for, as a link."""
+def _presets(form: MoneyForm) -> Iterator[dict[str, Any]]:
+    """Yield the periods that accountants ask for, as links: around today, in the zone of the books.
 
-    name: Text
-    query: str
-    is_chosen: bool
-
-
-def _presets(form: MoneyForm) -> Iterator[Preset]:
-    """Yield the periods around today, in the zone of the books; those longer than a month by month."""
+    Those longer than a month are month by month.
+    """
     today = Period.last_days(1).first
     month, quarter, year = (
         today.replace(day=1),
@@ -427,7 +380,7 @@ def _presets(form: MoneyForm) -> Iterator[Preset]:
             form.cleaned_data["last"],
             form.cleaned_data["by"],
         )
-        yield Preset(name=name, query=urlencode(parameters, doseq=True), is_chosen=is_chosen)
+        yield {"name": name, "query": urlencode(parameters, doseq=True), "is_chosen": is_chosen}
 
 
 def _end_of_month(day: date) -> date:
@@ -435,5 +388,15 @@ def _end_of_month(day: date) -> date:
 
 
 def _lines(rows: Sequence[MoneyRow], query: MoneyQuery) -> Iterator[Sequence[Any]]:
-    yield header(query.columns)
-    yield from (values_of(row, query) for row in rows)
+    """Yield the rows of the file below their stable names. Amounts have the places of their currency."""
+    unstated = [f"{name}_unstated" for name in AMOUNTS]
+    yield ["currency", *query.columns, *SUMS, "mode", "contradicted", *unstated]
+    for row in rows:
+        values = _values(row)
+        yield [
+            row.currency,
+            *(values.get(name) for name in (*query.columns, *SUMS)),
+            query.mode.value,
+            row.sums.contradicted,
+            *(row.sums.unstated[name] for name in AMOUNTS),
+        ]

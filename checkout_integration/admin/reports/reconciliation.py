@@ -13,22 +13,12 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import Case, OuterRef, Q, QuerySet, Subquery, Sum, When
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
-from django.utils.decorators import method_decorator
-from django.utils.html import format_html
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_safe
 
-from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    label_filter,
-)
+from checkout_integration.admin.site import filters
+from checkout_integration.admin.site.fields import Viewer, group
 from checkout_integration.admin.site.labels import (
     LANES_IN_WORDS,
     ORDER_STATUSES,
@@ -69,6 +59,14 @@ STATES: Final = {
     "healed": StateLabel(gettext_lazy("healed"), "calm", sign="✓"),
     "waiting": StateLabel(gettext_lazy("waiting"), "bad", sign="!"),
 }
+STATE_CHOICES: Final = {
+    "waiting": (
+        STATES["waiting"].text,
+        Q(state=SyncDifference.State.WAITING, waiting_key__isnull=False),
+    ),
+    "healed": (STATES["healed"].text, Q(state=SyncDifference.State.HEALED)),
+}
+"""A waiting one is found by the index of its key."""
 IN_SHOP: Final = gettext_lazy("in this shop")
 AT_SERVICE: Final = gettext_lazy("at the service")
 EQUAL: Final = StateLabel(gettext_lazy("equal"), "good")
@@ -77,31 +75,24 @@ DIFFERENT: Final = StateLabel(gettext_lazy("different"), "bad")
 NOT_READ: Final = StateLabel(gettext_lazy("not read"), "wait", sign="!")
 
 
-def _states() -> Choices:
-    """Return the choices for a difference's state; a waiting one is found by the index of its key."""
-    waiting = Q(state=SyncDifference.State.WAITING, waiting_key__isnull=False)
-    return {
-        "waiting": (STATES["waiting"].text, waiting),
-        "healed": (STATES["healed"].text, Q(state=SyncDifference.State.HEALED)),
-    }
-
-
 @admin.register(SyncDifference)
 class ReconciliationAdmin(ReportAdmin):
     """The entry "Reconciliation" of the index."""
 
+    title = gettext_lazy("Reconciliation")
     change_list_template = "admin/checkout_integration/reconciliation.html"
     rows_are_called = gettext_lazy("noted differences")
     ordering = (Case(When(waiting_key=None, then=1), default=0), "-pk")  # what waits comes first
     list_display = ("kind", "order", "in_shop", "at_service", "state", "found_at")
     list_display_links = None
     list_filter = (
-        choice_filter("state", gettext_lazy("state"), _states),
-        label_filter("kind", gettext_lazy("kind"), KINDS),
-        ProjectFilter,
+        filters.choice_filter("state", gettext_lazy("state"), STATE_CHOICES),
+        filters.label_filter("kind", gettext_lazy("kind"), KINDS),
+        filters.ProjectFilter,
     )
     sortable = {"found_at": "pk"}
     labels = {"kind": KINDS, "state": STATES}
+    linked = ("order",)
     headings = {
         "in_shop": IN_SHOP,
         "at_service": AT_SERVICE,
@@ -113,21 +104,14 @@ class ReconciliationAdmin(ReportAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the differences, each with the key of its order if the viewer may open it."""
+        """Return the differences, each with the key of its order."""
         orders = Order.objects.filter(project=OuterRef("project"), order_id=OuterRef("order_id"))
-        known = orders if self.viewer(request).may("view_order") else orders.none()
-        rows: QuerySet[Any] = (
-            super().get_queryset(request).annotate(order_key=Subquery(known.values("pk")[:1]))
-        )
-        return rows
+        rows = super().get_queryset(request)
+        return rows.annotate(order_key=Subquery(orders.values("pk")[:1]))  # type: ignore[no-any-return]
 
-    def order(self, row: Any) -> Value:
-        """Return the order's id, linked to its page."""
-        if row.order_key is None:
-            return in_list(row.order_id)
-        name = "admin:checkout_integration_order_change"
-        address = reverse(name, args=(row.order_key,), current_app=self.admin_site.name)
-        return format_html('<a href="{}">{}</a>', address, in_list(row.order_id))
+    def order(self, row: Any) -> Order | str:
+        """Return the order, which is linked, or its id where it is not known here."""
+        return Order(pk=row.order_key, order_id=row.order_id) if row.order_key else row.order_id
 
     def in_shop(self, row: SyncDifference) -> Value:
         """Return the order as this shop had it."""
@@ -137,21 +121,14 @@ class ReconciliationAdmin(ReportAdmin):
         """Return the order as the list has it."""
         return in_list(_in_words(row.there))
 
-    @method_decorator(require_safe)
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the page."""
-        may_view = self.has_view_permission(request)
-        verdicts = [_verdict(project) for project in app_settings().projects] if may_view else []
-        context = {
-            **(extra_context or {}),
-            "title": _("Reconciliation"),
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what stands above the list."""
+        verdicts = [_verdict(project) for project in app_settings().projects]
+        return {
             "verdicts": [(badge(label), text) for label, text, _is_unread in verdicts],
-            "tables": list(_tables(self.viewer(request))) if may_view else [],
+            "tables": list(_tables(self.viewer(request))),
             "who_syncs": WHO_SYNCS[app_settings().runner] if any(each[2] for each in verdicts) else "",
         }
-        return super().changelist_view(request, context)
 
 
 def _in_words(side: str) -> str:
@@ -223,7 +200,6 @@ def _tables(viewer: Viewer) -> Iterator[Table]:
         passes = {lane: _newest(project, lane) for lane in LANES}
         yield Table(
             _("Project %(project)s: parts of the list") % {"project": project},
-            [_("part of the list"), _("newest pass"), _("read up to"), _("how long ago")],
             [
                 _lane(lane, passes[lane], watermarks.get((project, lane)), now)
                 for lane in LANES
@@ -244,75 +220,57 @@ def _newest(project: str, lane: str) -> list[SyncRun]:
     return list(passes.defer("totals")[:NEWEST_PASSES])
 
 
-def _lane(lane: str, passes: list[SyncRun], watermark: datetime | None, now: datetime) -> list[Value]:
+def _lane(
+    lane: str, passes: list[SyncRun], watermark: datetime | None, now: datetime
+) -> list[tuple[Text, Value]]:
     """Return how far a lane was read to its end; the watermark is the beginning of its last complete pass."""
     behind = span((now - watermark).total_seconds()) if watermark else _("never read to its end")
     return [
-        LANES_IN_WORDS.get(lane, lane),
-        badge(label_of(SYNC_STATES, passes[0].state)),
-        moment(watermark),
-        behind,
+        (_("part of the list"), LANES_IN_WORDS.get(lane, lane)),
+        (_("newest pass"), badge(label_of(SYNC_STATES, passes[0].state))),
+        (_("read up to"), moment(watermark)),
+        (_("how long ago"), behind),
     ]
 
 
 def _passes_table(project: str, passes: list[SyncRun], viewer: Viewer) -> Table:
-    columns = [
-        _("began"),
-        _("part of the list"),
-        _("state"),
-        _("took"),
-        _("pages"),
-        _("rows read"),
-        _("orders changed"),
-        _("why"),
-    ]
-    rows: list[list[Value]] = [
+    rows = [
         [
-            _pass_link(each, viewer),
-            LANES_IN_WORDS.get(each.lane, each.lane),
-            badge(label_of(SYNC_STATES, each.state)),
-            _duration(each),
-            shown_number(each.pages),
-            shown_number(each.rows),
-            shown_number(each.changed),
-            visible(each.failure) or NOTHING,
+            (_("began"), viewer.link(SyncRun, each.pk, moment(each.started_at))),
+            (_("part of the list"), LANES_IN_WORDS.get(each.lane, each.lane)),
+            (_("state"), badge(label_of(SYNC_STATES, each.state))),
+            (_("took"), _duration(each)),
+            (_("pages"), shown_number(each.pages)),
+            (_("rows read"), shown_number(each.rows)),
+            (_("orders changed"), shown_number(each.changed)),
+            (_("why"), visible(each.failure) or NOTHING),
         ]
         for each in passes
     ]
-    return Table(_("Project %(project)s: newest passes") % {"project": project}, columns, rows)
-
-
-def _pass_link(run: SyncRun, viewer: Viewer) -> Value:
-    if not viewer.may("view_syncrun"):
-        return moment(run.started_at)
-    return format_html(
-        '<a href="{}">{}</a>', viewer.address(SyncRun, "change", run.pk), moment(run.started_at)
-    )
+    return Table(_("Project %(project)s: newest passes") % {"project": project}, rows)
 
 
 def _duration(run: SyncRun) -> str:
-    if run.finished_at is None:
-        return NOTHING
-    return span((run.finished_at - run.started_at).total_seconds())
+    return span((run.finished_at - run.started_at).total_seconds()) if run.finished_at else NOTHING
 
 
 def _totals_table(project: str) -> Table:
     """Return count and sum of each currency and status, here and there, of the last complete pass over everything."""
     last = _last_comparison(project)
     if last is None or not last.totals:
-        return Table("", [], [])
-    rows: list[list[Value]] = [
+        return Table("", [])
+    rows: list[list[tuple[Text, Value]]] = [
         [
-            visible(line["currency"]) or NOTHING,
-            _status_of_totals(line["status"]),
-            *(_side(line[side], line["currency"]) for side in ("here", "there")),
-            badge(EQUAL if line["here"] == line["there"] else DIFFERENT),
+            (_("currency"), visible(line["currency"]) or NOTHING),
+            (_("status"), _status_of_totals(line["status"])),
+            (IN_SHOP, _side(line["here"], line["currency"])),
+            (AT_SERVICE, _side(line["there"], line["currency"])),
+            (_("compared"), badge(EQUAL if line["here"] == line["there"] else DIFFERENT)),
         ]
         for line in last.totals
     ]
     title = _("Project %(project)s: totals of the whole list, at %(at)s")
-    columns: list[Text] = [_("currency"), _("status"), IN_SHOP, AT_SERVICE, _("compared")]
-    return Table(title % {"project": project, "at": moment_text(last.started_at)}, columns, rows)
+    return Table(title % {"project": project, "at": moment_text(last.started_at)}, rows)
 
 
 def _status_of_totals(status: str) -> Text:
@@ -340,14 +298,14 @@ class SyncRunAdmin(ReadOnlyAdmin):
 
     list_display = ("started_at", "lane", "state", "rows", "changed", "failure")
     list_filter = (
-        label_filter("state", gettext_lazy("state"), SYNC_STATES),
-        ProjectFilter,
-        ("started_at", DateFilter),
+        filters.label_filter("state", gettext_lazy("state"), SYNC_STATES),
+        filters.ProjectFilter,
+        ("started_at", filters.DateFilter),
     )
     sortable = {"started_at": "pk"}
     fieldsets = (
-        (None, {"fields": ("state", "failure", "project", "lane", "started_at", "finished_at")}),
-        (gettext_lazy("Read"), {"fields": ("window_from", "window_to", "pages", "rows", "changed")}),
+        group(None, "state failure project lane started_at finished_at"),
+        group(gettext_lazy("Read"), "window_from window_to pages rows changed"),
     )
     labels = {"state": SYNC_STATES}
     headings = {

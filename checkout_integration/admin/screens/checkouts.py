@@ -2,48 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from django.contrib import admin, messages
 from django.contrib.auth.models import AbstractBaseUser
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
+from checkout_integration.admin.site import filters
 from checkout_integration.admin.site.buttons import LONGEST, Button, ButtonAdmin, ReasonForm, Refused
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    days_filter,
-    flag_filter,
-    label_filter,
-)
+from checkout_integration.admin.site.fields import group
 from checkout_integration.admin.site.labels import (
     CHECKOUT_STATUSES,
     COUNTED_ROWS,
     LIVE,
     TEST,
     VERDICTS,
-    StateLabel,
     Text,
     label_of,
     status_label,
 )
 from checkout_integration.admin.site.products import shown_product, with_products
 from checkout_integration.admin.site.read_only import ReadOnlyInline
-from checkout_integration.admin.site.values import Table, Value, badge, copyable, moment, money, visible
+from checkout_integration.admin.site.values import (
+    Table,
+    Value,
+    badge,
+    copyable,
+    moment,
+    money,
+    remarked,
+    visible,
+)
 from checkout_integration.display import form_link, shown_number
 from checkout_integration.models import Checkout, Order, OutboxMessage
-from checkout_integration.views.transactions import outside_transactions
 
 
 class OrdersInline(ReadOnlyInline):
@@ -52,12 +51,9 @@ class OrdersInline(ReadOnlyInline):
     model = Order
     ordering = ("-ordered_at", "-pk")
     fields = ("order", "product", "status", "amount", "verdict", "created")
-    headings = {
-        "order": gettext_lazy("order"),
-        "product": gettext_lazy("product"),
-        "created": gettext_lazy("created"),
-    }
     labels = {"verdict": VERDICTS}
+    product = staticmethod(shown_product)
+    status = staticmethod(status_label)
     when_empty = gettext_lazy("No order yet.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -68,14 +64,6 @@ class OrdersInline(ReadOnlyInline):
     def order(self, row: Order) -> Order:
         """Return the order itself, which is linked."""
         return row
-
-    def product(self, row: Order) -> str:
-        """Return what was bought."""
-        return shown_product(row)
-
-    def status(self, row: Order) -> StateLabel:
-        """Return the status; a refund of a part is not one of all."""
-        return status_label(row)
 
     def amount(self, row: Order) -> str:
         """Return the order's amount."""
@@ -88,26 +76,28 @@ class OrdersInline(ReadOnlyInline):
 
 def _counted(rows: Sequence[Any]) -> list[Table]:
     """Return how many rows would be deleted, by what they are, and what is marked as a test and stays."""
-    columns, counts, staying = (
-        [_("kind"), _("how many")],
-        flows.retention.count_test_data(),
-        flows.retention.count_undeletable(),
-    )
-    cells = [(COUNTED_ROWS.get(name, name), shown_number(count)) for name, count in counts.items() if count]
+    counts, staying = flows.retention.count_test_data(), flows.retention.count_undeletable()
     reasons = {
         "checkouts": _("test checkouts with an order that is no test"),
         "orders": _("orders with real money, or whose goods were delivered for a live checkout"),
     }
-    marked = [(reasons[name], shown_number(count)) for name, count in staying.items() if count]
+    cells, marked = (
+        [
+            [(_("kind"), kinds.get(name, name)), (_("how many"), shown_number(n))]
+            for name, n in found.items()
+            if n
+        ]
+        for kinds, found in ((COUNTED_ROWS, counts), (reasons, staying))
+    )
     return [
-        Table(_("What is deleted"), columns, cells, empty=_("None.")),
-        Table(_("What stays, although it is marked TEST"), columns, marked),
+        Table(_("What is deleted"), cells, empty=_("None.")),
+        Table(_("What stays, although it is marked TEST"), marked),
     ]
 
 
-def _delete_tests(row: None, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _delete_tests(row: None, *, staff: AbstractBaseUser, reason: str) -> Text:
     try:
-        counts = flows.retention.delete_test_data(staff=staff, reason=values["reason"], seconds=LONGEST)
+        counts = flows.retention.delete_test_data(staff=staff, reason=reason, seconds=LONGEST)
     except flows.retention.Protected as error:
         raise Refused(str(error)) from None
     names = {"checkouts": counts.get("checkouts", 0), "orders": counts.get("orders", 0)}
@@ -129,16 +119,10 @@ TEST_DATA: Final = Button(
     ),
     danger=True,
     form=ReasonForm,
-    act=_delete_tests,
+    operation=_delete_tests,
     preview=_counted,
 )
 """About no row: it has a page of its own."""
-
-
-def _undo_claim(row: Checkout, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.undo_claim(row, staff=staff, reason=values["reason"]):
-        raise Refused(_("Nothing changed: the purchase was not claimed."))
-    return _("The claim is undone: the purchase is nobody's again.")
 
 
 UNCLAIM: Final = Button(
@@ -152,11 +136,13 @@ UNCLAIM: Final = Button(
     ),
     form=ReasonForm,
     offered=lambda row: row.claimed_at is not None,
-    act=_undo_claim,
+    operation=flows.operations.undo_claim,
+    refused=gettext_lazy("Nothing changed: the purchase was not claimed."),
+    done=lambda row, undone: _("The claim is undone: the purchase is nobody's again."),
 )
 
 
-def _agreements() -> Choices:
+def _agreements() -> filters.Choices:
     now = datetime.now(UTC)
     lasting, over = Q(owned_until__gt=now), Q(owned_until__lte=now)
     reversed_ = Q(status=Checkout.Status.REVERSED, lasts_days__isnull=False)
@@ -173,14 +159,14 @@ def _agreements() -> Choices:
 class CheckoutAdmin(ButtonAdmin):
     """Checkouts: their content, customer, price, and paying order."""
 
-    list_display = ("reference", "status", "mode", "price", "user", "order", "origin", "recorded_at")
+    list_display = ("reference", "status", "test", "price", "user", "order", "origin", "recorded_at")
     list_filter = (
-        label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
-        flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
-        ProjectFilter,
-        choice_filter("agreement", gettext_lazy("agreement"), _agreements),
-        days_filter("recorded_at"),
-        ("recorded_at", DateFilter),
+        filters.label_filter("status", gettext_lazy("status"), CHECKOUT_STATUSES),
+        filters.flag_filter("test", gettext_lazy("mode"), gettext_lazy("test"), gettext_lazy("live")),
+        filters.ProjectFilter,
+        filters.choice_filter("agreement", gettext_lazy("agreement"), _agreements),
+        filters.days_filter("recorded_at"),
+        ("recorded_at", filters.DateFilter),
     )
     list_select_related = ("user", "paid_order")
     list_deferred = (
@@ -196,74 +182,47 @@ class CheckoutAdmin(ButtonAdmin):
     )
     page_related = ("user", "recipient", "subject_type", "paid_order")
     fieldsets = (
-        (None, {"fields": ("status", "failure", "mode", "price", "paid_order", "paid_at")}),
-        (
-            gettext_lazy("Agreement"),
-            {"fields": ("lasts_days", "grace_days", "renewed_at", "paid_until", "owned_until")},
+        group(None, "status failure test price paid_order paid_at"),
+        group(gettext_lazy("Agreement"), "lasts_days grace_days renewed_at paid_until owned_until"),
+        group(gettext_lazy("Payment form"), "payment_form payment_form_url order_id abandoned"),
+        group(
+            gettext_lazy("Content"), "type description products_sold virtual_currency platform_id metadata"
         ),
-        (
-            gettext_lazy("Payment form"),
-            {"fields": ("payment_form", "payment_form_url", "order_id", "abandoned")},
-        ),
-        (
-            gettext_lazy("Content"),
-            {
-                "fields": (
-                    "type",
-                    "description",
-                    "products_sold",
-                    "virtual_currency",
-                    "platform_id",
-                    "metadata",
-                )
-            },
-        ),
-        (
+        group(
             gettext_lazy("In this shop"),
-            {
-                "fields": (
-                    *("reference", "project", "user", "claimed_at", "gift_for"),
-                    *("subject", "origin", "recorded_at"),
-                )
-            },
+            "reference project user claimed_at gift_for subject origin recorded_at",
         ),
     )
     inlines = (OrdersInline,)
     buttons = (UNCLAIM,)
     headings = {
         "paid_at": gettext_lazy("learned of the payment"),
-        "mode": gettext_lazy("mode"),
-        "price": gettext_lazy("price"),
+        "test": gettext_lazy("mode"),
         "user": gettext_lazy("account"),
         "claimed_at": gettext_lazy("claimed"),
         "gift_for": gettext_lazy("a gift for"),
         "lasts_days": gettext_lazy("days that a payment lasts"),
         "renewed_at": gettext_lazy("last payment"),
         "grace_days": gettext_lazy("days of grace"),
-        "paid_until": gettext_lazy("paid until"),
-        "owned_until": gettext_lazy("owned until"),
-        "origin": gettext_lazy("origin"),
         "paid_order": gettext_lazy("paid by order"),
-        "payment_form": gettext_lazy("payment form"),
         "payment_form_url": gettext_lazy("address"),
         "order_id": gettext_lazy("order of the form"),
         "abandoned": gettext_lazy("left unpaid"),
         "products_sold": gettext_lazy("products"),
-        "virtual_currency": gettext_lazy("virtual currency"),
         "subject": gettext_lazy("thing of the shop"),
         "recorded_at": gettext_lazy("created"),
     }
+    labels = {"test": {True: TEST, False: LIVE}}
     personal_fields = ("payment_form_url",)
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, and that of the page that deletes all test data."""
-        view = outside_transactions(self.admin_site.admin_view(self.test_data_view))
-        return [path("test-data/", view, name=self.address_name(TEST_DATA.name)), *super().get_urls()]
+        needs, name = TEST_DATA.permission, TEST_DATA.name
+        page = self.page("test-data/", self.test_data_view, name, needs=needs, calls_service=True)
+        return [page, *super().get_urls()]
 
     def test_data_view(self, request: HttpRequest) -> HttpResponseBase:
         """Show how much test data there is, and what stands in the way; on POST delete it."""
-        if not (self.has_view_permission(request) and self.viewer(request).may(TEST_DATA.permission)):
-            raise PermissionDenied
         form = TEST_DATA.form(request.POST if request.method == "POST" else None)
         back = reverse("admin:app_list", args=(self.opts.app_label,), current_app=self.admin_site.name)
         try:
@@ -273,8 +232,7 @@ class CheckoutAdmin(ButtonAdmin):
             flows.retention.refuse_protected()
         except (Refused, flows.retention.Protected) as refused:
             messages.error(request, str(refused))
-        context = {"title": _("Test data"), "heading": _("Test data"), "form": form, "back": back}
-        return self.confirmation(TEST_DATA, request, [], context)
+        return self.confirmation(TEST_DATA, request, [], back, heading=_("Test data"), form=form)
 
     def status(self, row: Checkout) -> Value:
         """Return the status, and until when it is owned, days of grace included, where it was sold for some days."""
@@ -282,13 +240,7 @@ class CheckoutAdmin(ButtonAdmin):
         if row.owned_until is None or row.status != Checkout.Status.PAID:
             return state
         text = _("ended {}") if row.has_ended else _("owned until {}")
-        return format_html(
-            '{} <span class="ci-reason">{}</span>', state, format_html(text, moment(row.owned_until))
-        )
-
-    def mode(self, row: Checkout) -> StateLabel:
-        """Return TEST or LIVE."""
-        return TEST if row.test else LIVE
+        return remarked(state, format_html(text, moment(row.owned_until)))
 
     def price(self, row: Checkout) -> str:
         """Return the price; "–" where the service sets it."""
@@ -308,8 +260,7 @@ class CheckoutAdmin(ButtonAdmin):
 
     def payment_form_url(self, row: Checkout) -> Value:
         """Return the address of the form, to copy; it may contain a token. "" when there is nothing left to pay."""
-        address = form_link(row)
-        return copyable(address, _("Address of the payment form")) if address else ""
+        return copyable(form_link(row), _("Address of the payment form"))
 
     def abandoned(self, row: Checkout) -> datetime | None:
         """Return when the shop's code was to remind the customer; None if it was not."""

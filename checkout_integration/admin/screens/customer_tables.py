@@ -23,7 +23,6 @@ from checkout_integration.admin.site.values import (
     Value,
     badge,
     copyable,
-    hidden,
     moment,
     money,
     short,
@@ -67,17 +66,19 @@ def _sums(customer: CheckoutUser) -> Table:
         found.setdefault(currency, {}).setdefault("paid", []).append(amount)
     for status, currency, amount in lost.values_list("status", "currency", "amount")[:COUNTED]:
         found.setdefault(currency, {}).setdefault(status, []).append(amount)
-    kinds = ("paid", OrderStatus.REFUNDED.value, OrderStatus.CHARGEBACK.value)
+    kinds = {
+        "paid": _("paid"),
+        OrderStatus.REFUNDED.value: _("refunded"),
+        OrderStatus.CHARGEBACK.value: _("charged back"),
+    }
     rows = [
-        [visible(currency) or NOTHING, *(_sum(of.get(kind, []), currency) or NOTHING for kind in kinds)]
+        [
+            (_("currency"), visible(currency) or NOTHING),
+            *((label, _sum(of.get(kind, []), currency) or NOTHING) for kind, label in kinds.items()),
+        ]
         for currency, of in sorted(found.items())
     ]
-    return Table(
-        _("What they paid"),
-        [_("currency"), _("paid"), _("refunded"), _("charged back")],
-        rows,
-        _("Nothing yet."),
-    )
+    return Table(_("What they paid"), rows, _("Nothing yet."))
 
 
 def paid_and_receipts(customers: Sequence[CheckoutUser]) -> tuple[dict[Any, str], dict[Any, str]]:
@@ -131,20 +132,22 @@ def _goods(customer: CheckoutUser, viewer: Viewer) -> Table:
     orders = with_products(Order.objects.filter(pk__in=opened).select_related("checkout")) if opened else ()
     items = OrderItem.objects.filter(order__in=opened).exclude(code="").order_by("position")
     codes: list[tuple[Any, Value]] = [
-        (key, copyable(code, _("activation code")) if viewer.sees_personal_data else hidden())
+        (key, viewer.personal(copyable(code, _("activation code"))))
         for key, code in items.values_list("order", "code")
     ]
-    rows: list[list[Value]] = [
+    rows = [
         [
-            short(shown_product(order)),
-            format_html_join("", "{}", ((code,) for key, code in codes if key == order.pk)) or NOTHING,
-            viewer.link(Order, order.pk, order),
-            moment((order.checkout and order.checkout.paid_at) or opened[order.pk]),
+            (_("product"), short(shown_product(order))),
+            (
+                _("activation code"),
+                format_html_join("", "{}", ((code,) for key, code in codes if key == order.pk)) or NOTHING,
+            ),
+            (_("order"), viewer.row(order)),
+            (_("since"), moment((order.checkout and order.checkout.paid_at) or opened[order.pk])),
         ]
         for order in sorted(orders, key=lambda each: -each.pk)
     ]
-    columns = [_("product"), _("activation code"), _("order"), _("since")]
-    return Table(_("What they own"), columns, rows, "" if rows else _whose(customer))
+    return Table(_("What they own"), rows, "" if rows else _whose(customer))
 
 
 def _whose(customer: CheckoutUser) -> str:
@@ -159,16 +162,16 @@ def _whose(customer: CheckoutUser) -> str:
 def _notes(customer: CheckoutUser, viewer: Viewer) -> Table:
     notes = Transition.objects.filter(order__user=customer, act=Transition.Act.NOTE).exclude(reason="")
     newest = notes.select_related("staff", "order").defer(*ORDER_DOCUMENTS).order_by("-pk")[:NEWEST]
-    rows: list[list[Value]] = [
+    rows = [
         [
-            moment(each.recorded_at),
-            short(each.actor or NOTHING),
-            viewer.link(Order, each.order_id, each.order),
-            visible(each.reason),
+            (_("when"), moment(each.recorded_at)),
+            (_("by"), short(each.actor or NOTHING)),
+            (_("order"), viewer.row(each.order)),
+            (_("note"), visible(each.reason)),
         ]
         for each in newest
     ]
-    return Table(_("Notes"), [_("when"), _("by"), _("order"), _("note")], rows)
+    return Table(_("Notes"), rows)
 
 
 def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
@@ -182,20 +185,26 @@ def _agreements(customer: CheckoutUser, viewer: Viewer) -> Table:
     else:
         bought &= Q(user=None)
     own = lasting.filter(bought).order_by(F("owned_until").desc(nulls_last=True), "-pk")
-    rows: list[list[Value]] = [
+    rows = [
         [
-            viewer.link(Checkout, each.pk, each.description or ", ".join(map(str, each.products)) or each),
+            (_("agreement"), viewer.link(Checkout, each.pk, _sold(each) or each)),
             # Learnt from the list, a payment is found later than it was made.
-            moment(min(filter(None, (each.paid_at, each.renewed_at)), default=None)),
-            moment(each.renewed_at),
-            moment(each.paid_until),
-            moment(each.owned_until),
-            _("ended") if each.has_ended or each.status != Checkout.Status.PAID else _("lasts"),
+            (_("since"), moment(min(filter(None, (each.paid_at, each.renewed_at)), default=None))),
+            (_("last payment"), moment(each.renewed_at)),
+            (_("paid until"), moment(each.paid_until)),
+            (_("owned until"), moment(each.owned_until)),
+            (
+                _("state"),
+                _("ended") if each.has_ended or each.status != Checkout.Status.PAID else _("lasts"),
+            ),
         ]
         for each in own[:NEWEST]
     ]
-    columns = [_("agreement"), _("since"), _("last payment"), _("paid until"), _("owned until"), _("state")]
-    return Table(_("Agreements"), columns, rows)
+    return Table(_("Agreements"), rows)
+
+
+def _sold(checkout: Checkout) -> str:
+    return checkout.description or ", ".join(map(str, checkout.products))
 
 
 def _checkouts(customer: CheckoutUser, viewer: Viewer) -> Table:
@@ -203,15 +212,14 @@ def _checkouts(customer: CheckoutUser, viewer: Viewer) -> Table:
     own: Any = (
         Checkout.objects.filter(user=customer.account_id) if customer.account_id else Checkout.objects.none()
     )
-    rows: list[list[Value]] = [
+    rows = [
         [
-            viewer.link(Checkout, each.pk, each),
-            short(each.description or ", ".join(map(str, each.products))),
-            badge(label_of(CHECKOUT_STATUSES, each.status)),
-            money(each.expected_amount, each.currency),
-            moment(each.recorded_at),
+            (_("checkout"), viewer.row(each)),
+            (_("product"), short(_sold(each))),
+            (_("status"), badge(label_of(CHECKOUT_STATUSES, each.status))),
+            (_("price"), money(each.expected_amount, each.currency)),
+            (_("created"), moment(each.recorded_at)),
         ]
         for each in own.order_by("-recorded_at", "-pk")[:NEWEST]
     ]
-    columns = [_("checkout"), _("product"), _("status"), _("price"), _("created")]
-    return Table(_("Checkouts of the account"), columns, rows)
+    return Table(_("Checkouts of the account"), rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -21,9 +21,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from checkout_integration import flows
 from checkout_integration.admin.screens.checkouts import OrdersInline
 from checkout_integration.admin.screens.customer_tables import paid_and_receipts, tables_of
+from checkout_integration.admin.site import filters
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm, Refused
-from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
+from checkout_integration.admin.site.fields import Viewer, group
 from checkout_integration.admin.site.labels import BLOCKED, CHECKOUT_STATUSES, Text, label_of
 from checkout_integration.admin.site.read_only import NEWEST
 from checkout_integration.admin.site.values import (
@@ -33,7 +33,6 @@ from checkout_integration.admin.site.values import (
     Value,
     badge,
     field_group,
-    hidden,
     in_list,
     moment,
     money,
@@ -81,26 +80,11 @@ class LinkForm(ReasonForm):
         return account
 
 
-def _customer(row: CheckoutUser | Order) -> CheckoutUser | None:
-    return row if isinstance(row, CheckoutUser) else row.user
-
-
-def _is_linkable(row: CheckoutUser | Order) -> bool:
-    customer = _customer(row)
-    return customer is not None and customer.erased_at is None
-
-
-def _is_linked(row: CheckoutUser | Order) -> bool:
-    customer = _customer(row)
-    return customer is not None and customer.linked_at is not None
-
-
-def _link(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    customer, account = _known(row), values["account"]
+def _link(customer: CheckoutUser, *, staff: AbstractBaseUser, account: AbstractBaseUser, reason: str) -> Text:
     before, delivered = customer.account, _delivered_to(customer)
     if customer.account_id != account.pk and (moves_nothing := _moves_nothing(customer)):
         raise Refused(_("Nothing changed. %(why)s") % {"why": moves_nothing}, field="account")
-    if not flows.operations.link_account(customer, account, staff=staff, reason=values["reason"]):
+    if not flows.operations.link_account(customer, account, staff=staff, reason=reason):
         raise Refused(_("Nothing changed: the customer is linked to this account already, or was erased."))
     names = {"account": short(account), "before": short(before)}
     text = _("The customer is linked to the account %(account)s.")
@@ -130,10 +114,7 @@ def _moves_nothing(customer: CheckoutUser) -> Text:
     return f"{text} {how}" % {"accounts": names}
 
 
-def _effects_of_linking(row: CheckoutUser | Order) -> list[Text]:
-    customer = _customer(row)
-    if customer is None:
-        return []
+def _effects_of_linking(customer: CheckoutUser) -> list[Text]:
     texts = (_moves_nothing(customer), _delivered_to(customer), _others_with_the_address(customer))
     return [text for text in texts if text]
 
@@ -168,10 +149,9 @@ def _others_with_the_address(customer: CheckoutUser) -> Text:
     return text % {"customers": others} if others else ""
 
 
-def _unlink(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    customer = _known(row)
+def _unlink(customer: CheckoutUser, *, staff: AbstractBaseUser, reason: str) -> Text:
     delivered = _delivered_to(customer)
-    if not flows.operations.unlink_account(customer, staff=staff, reason=values["reason"]):
+    if not flows.operations.unlink_account(customer, staff=staff, reason=reason):
         raise Refused(_("Nothing changed: the customer is not linked to an account."))
     customer.refresh_from_db()
     account = (
@@ -183,24 +163,25 @@ def _unlink(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[
     return " ".join(filter(None, (undone, account, str(delivered))))
 
 
-def _bought(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
+def _bought(customers: Sequence[CheckoutUser]) -> list[Table]:
     """Return the checkouts that the account gets by a link, or loses by its end."""
-    customer = _customer(rows[0])
-    checkouts = flows.operations.linkable_checkouts(customer) if customer else Checkout.objects.none()
-    columns = [_("reference"), _("what was sold"), _("paid"), _("status")]
+    checkouts = flows.operations.linkable_checkouts(customers[0])
     cells = [
         [
-            short(each),
-            short(", ".join(each.products) or each.description),
-            money(each.paid_order.amount, each.paid_order.currency) if each.paid_order else NOTHING,
-            label_of(CHECKOUT_STATUSES, each.status).text,
+            (_("reference"), short(each)),
+            (_("what was sold"), short(", ".join(each.products) or each.description)),
+            (
+                _("paid"),
+                money(each.paid_order.amount, each.paid_order.currency) if each.paid_order else NOTHING,
+            ),
+            (_("status"), label_of(CHECKOUT_STATUSES, each.status).text),
         ]
         for each in checkouts.select_related("paid_order")[:NEWEST]
     ]
-    return [Table(_("What the customer bought without an account"), columns, cells, empty=_("Nothing."))]
+    return [Table(_("What the customer bought without an account"), cells, empty=_("Nothing."))]
 
 
-def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> FieldGroup:
+def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
     """Return who the customer is: name and e-mail address for those who may see them, account and id for all."""
     customer = row.user if isinstance(row, Order) else row
     person = row.snapshot.user if isinstance(row, Order) else row.snapshot
@@ -209,18 +190,13 @@ def about_customer(row: Order | CheckoutUser, viewer: Viewer) -> FieldGroup:
     personal_data = getattr(row, "personal_data", None)
     email = (personal_data.email if personal_data else "") or (person.email if person else "") or ""
     name = (person.name if person else "") or ""
-    return field_group(
-        _("The customer"),
-        [
-            (_("name"), _personal(name, viewer)),
-            (_("e-mail"), _personal(email, viewer)),
-            (_("account"), short(account) if account else _("none")),
-            (
-                _("customer"),
-                viewer.link(CheckoutUser, customer.pk, customer) if customer else _("a guest"),
-            ),
-        ],
-    )
+    fields = [
+        (_("name"), viewer.personal(visible(name)) if name else _("unknown")),
+        (_("e-mail"), viewer.personal(visible(email)) if email else _("unknown")),
+        (_("account"), short(account) if account else _("none")),
+        (_("customer"), viewer.row(customer) if customer else _("a guest")),
+    ]
+    return [field_group(_("The customer"), fields)]
 
 
 def _email(customer: CheckoutUser) -> str:
@@ -229,26 +205,7 @@ def _email(customer: CheckoutUser) -> str:
     return customer.email or receipts.values_list("email", flat=True).first() or ""
 
 
-def _personal(text: str, viewer: Viewer) -> Value:
-    if not text:
-        return _("unknown")
-    return visible(text) if viewer.sees_personal_data else hidden()
-
-
-def _about(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
-    return [about_customer(row, viewer)]
-
-
-def _block(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.block_customer(_known(row), staff=staff, reason=values["reason"]):
-        raise Refused(_("Nothing changed: the customer is blocked already."))
-    return _("The customer is blocked.")
-
-
-def _unblock(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    customer = _known(row)
-    if not flows.operations.unblock_customer(customer, staff=staff, reason=values["reason"]):
-        raise Refused(_("Nothing changed: the customer is not blocked."))
+def _unblocked(customer: CheckoutUser, lifted: bool) -> Text:
     person = flows.operations.rows_of_person(customer)
     waiting = Order.objects.filter(IN_REVIEW, user__in=person, verdict_reason=Reason.BLOCKED)
     if not waiting.exists():
@@ -256,14 +213,8 @@ def _unblock(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping
     return _("The block is lifted. Payments that are in review for it wait for you.")
 
 
-def _known(row: CheckoutUser | Order) -> CheckoutUser:
-    customer = _customer(row)
-    if customer is None:
-        raise Refused(_("Nothing changed: the order has no customer."))
-    return customer
-
-
 def _blocked(customer: CheckoutUser) -> Value:
+    """Return since when the customer is blocked, by whom and why; "" for one who is not."""
     if customer.blocked_at is None:
         return ""
     acts = StaffAct.objects.filter(
@@ -275,19 +226,9 @@ def _blocked(customer: CheckoutUser) -> Value:
 
 
 def _about_block(row: Order | CheckoutUser, viewer: Viewer) -> list[FieldGroup]:
-    return [*_about(row, viewer), field_group(_("The block"), [(_("blocked"), _blocked(_known(row)))])]
-
-
-def _is_blocked(row: CheckoutUser | Order) -> bool:
-    customer = _customer(row)
-    return customer is not None and customer.blocked_at is not None
-
-
-def _is_blockable(row: CheckoutUser | Order) -> bool:
-    """Return whether the customer can be blocked; the page of an order offers it after a chargeback only."""
-    customer = _customer(row)
-    disputed = isinstance(row, CheckoutUser) or row.status == OrderStatus.CHARGEBACK
-    return disputed and customer is not None and customer.blocked_at is None
+    customer = row.user if isinstance(row, Order) else row
+    blocked = _blocked(customer) if customer else ""
+    return [*about_customer(row, viewer), field_group(_("The block"), [(_("blocked"), blocked)])]
 
 
 BLOCK: Final = Button(
@@ -301,9 +242,11 @@ BLOCK: Final = Button(
     ),
     danger=True,
     form=ReasonForm,
-    offered=_is_blockable,
-    act=_block,
-    about=_about,
+    offered=lambda customer: customer.blocked_at is None,
+    operation=flows.operations.block_customer,
+    refused=gettext_lazy("Nothing changed: the customer is blocked already."),
+    done=lambda customer, blocked: _("The customer is blocked."),
+    about=about_customer,
 )
 UNBLOCK: Final = Button(
     name="unblock",
@@ -314,8 +257,10 @@ UNBLOCK: Final = Button(
         "review for the block stay there: accept them, or refund them at the service."
     ),
     form=ReasonForm,
-    offered=_is_blocked,
-    act=_unblock,
+    offered=lambda customer: customer.blocked_at is not None,
+    operation=flows.operations.unblock_customer,
+    refused=gettext_lazy("Nothing changed: the customer is not blocked."),
+    done=_unblocked,
     about=_about_block,
 )
 LINK: Final = Button(
@@ -328,9 +273,9 @@ LINK: Final = Button(
         "does not run, unless it waits for an account: then it runs now. The link can be undone."
     ),
     form=LinkForm,
-    offered=_is_linkable,
-    act=_link,
-    about=_about,
+    offered=lambda customer: customer.erased_at is None,
+    operation=_link,
+    about=about_customer,
     effects=_effects_of_linking,
     preview=_bought,
 )
@@ -343,10 +288,10 @@ UNLINK: Final = Button(
         "account again that bought this customer's orders itself, or none. The shop's code does not run."
     ),
     form=ReasonForm,
-    offered=_is_linked,
-    act=_unlink,
-    about=_about,
-    effects=lambda row: [text for text in [_delivered_to(_known(row))] if text],
+    offered=lambda customer: customer.linked_at is not None,
+    operation=_unlink,
+    about=about_customer,
+    effects=lambda customer: [text for text in [_delivered_to(customer)] if text],
     preview=_bought,
 )
 
@@ -376,12 +321,8 @@ def _persons(row: CheckoutUser | Order) -> list[Person]:
     return persons
 
 
-def _request(staff: AbstractBaseUser, values: Mapping[str, Any]) -> PrivacyRequest:
-    return PrivacyRequest(reason=values["reason"], staff=staff)
-
-
-def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    request = _request(staff, values)
+def _erase(row: CheckoutUser | Order, *, staff: AbstractBaseUser, reason: str) -> Text:
+    request = PrivacyRequest(reason=reason, staff=staff)
     erasures = [flows.privacy.erase_customer(person, request) for person in _persons(row)]
     orders = sum(erasure.orders for erasure in erasures)
     notifications = sum(erasure.notifications for erasure in erasures)
@@ -403,10 +344,8 @@ def _erase(row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[s
     return " ".join(sentences)
 
 
-def _export(
-    row: CheckoutUser | Order, staff: AbstractBaseUser, values: Mapping[str, Any]
-) -> StreamingHttpResponse:
-    pieces = flows.privacy.export_customer(_persons(row), _request(staff, values))
+def _export(row: CheckoutUser | Order, *, staff: AbstractBaseUser, reason: str) -> StreamingHttpResponse:
+    pieces = flows.privacy.export_customer(_persons(row), PrivacyRequest(reason=reason, staff=staff))
     # Not named after the customer: browsers show and keep names of files.
     name = f"customer-{row.pk}.json" if isinstance(row, CheckoutUser) else f"customer-of-order-{row.pk}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
@@ -415,16 +354,20 @@ def _export(
 
 def _counted(rows: Sequence[CheckoutUser | Order]) -> list[Table]:
     """Return how many rows have data of the customer, by indexed look-ups alone."""
-    columns = [
-        *(_("project"), _("customers"), _("orders"), _("checkouts")),
-        *(_("notifications"), _("decisions")),
-    ]
     cells = []
     for person in _find(rows[0]):
         found = flows.privacy.preview_erasure(person, reads_bodies=False)
-        counts = (found.customers, found.orders, found.checkouts, found.notifications, found.decisions)
-        cells.append([person.project, *map(str, counts)])
-    return [Table(_("Rows with data of this customer"), columns, cells, empty=_("None."))]
+        cells.append(
+            [
+                (_("project"), person.project),
+                (_("customers"), str(found.customers)),
+                (_("orders"), str(found.orders)),
+                (_("checkouts"), str(found.checkouts)),
+                (_("notifications"), str(found.notifications)),
+                (_("decisions"), str(found.decisions)),
+            ]
+        )
+    return [Table(_("Rows with data of this customer"), cells, empty=_("None."))]
 
 
 def _is_erasable(row: CheckoutUser | Order) -> bool:
@@ -478,8 +421,8 @@ ERASE: Final = Button(
     danger=True,
     form=RequestForm,
     offered=_is_erasable,
-    act=_erase,
-    about=_about,
+    operation=_erase,
+    about=about_customer,
     effects=_against_erasing,
     preview=_counted,
 )
@@ -494,8 +437,8 @@ EXPORT: Final = Button(
     ),
     form=RequestForm,
     offered=_is_erasable,
-    act=_export,
-    about=_about,
+    operation=_export,
+    about=about_customer,
     preview=_counted,
 )
 
@@ -512,15 +455,15 @@ class CustomerAdmin(ButtonAdmin):
 
     list_display = ("customer", "email", "account", "paid", "recorded_at")
     list_filter = (
-        ProjectFilter,
-        empty_filter(
+        filters.ProjectFilter,
+        filters.empty_filter(
             "account",
             gettext_lazy("account"),
             gettext_lazy("without an account"),
             gettext_lazy("with an account"),
         ),
-        empty_filter("blocked_at", gettext_lazy("blocked"), gettext_lazy("no"), gettext_lazy("yes")),
-        ("recorded_at", DateFilter),
+        filters.empty_filter("blocked_at", gettext_lazy("blocked"), gettext_lazy("no"), gettext_lazy("yes")),
+        ("recorded_at", filters.DateFilter),
     )
     ordering = ("-recorded_at", "-pk")
     list_select_related = ("account",)
@@ -532,21 +475,8 @@ class CustomerAdmin(ButtonAdmin):
     )
     page_related = ("account",)
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "external_id",
-                    "user_id",
-                    "account",
-                    "project",
-                    "recorded_at",
-                    "blocked",
-                    "erased_at",
-                )
-            },
-        ),
-        (gettext_lazy("From the latest order and user.validate"), {"fields": PERSONAL}),
+        group(None, "external_id user_id account project recorded_at blocked erased_at"),
+        group(gettext_lazy("From the latest order and user.validate"), " ".join(PERSONAL)),
     )
     inlines = (OrdersInline,)
     headings = {
@@ -555,10 +485,10 @@ class CustomerAdmin(ButtonAdmin):
         "user_id": gettext_lazy("id at the service"),
         "recorded_at": gettext_lazy("first seen"),
         "paid": gettext_lazy("what they paid"),
-        "blocked": gettext_lazy("blocked"),
     }
     personal_fields = PERSONAL
     buttons = (LINK, UNLINK, BLOCK, UNBLOCK, EXPORT, ERASE)
+    blocked = staticmethod(_blocked)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the conditions of ids and accounts; of e-mail addresses and erased ids for those who see personal data."""
@@ -607,7 +537,3 @@ class CustomerAdmin(ButtonAdmin):
         names = [each.name for each in dataclasses.fields(row.address) if each.name in row.address.document]
         sent = {**dict.fromkeys(names), **row.address.document}
         return ", ".join(map(str, sent.values()))
-
-    def blocked(self, row: CheckoutUser) -> Value:
-        """Return since when the customer is blocked, by whom and why; "" for one who is not."""
-        return _blocked(row)

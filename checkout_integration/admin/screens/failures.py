@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -55,7 +55,9 @@ def failures(*, sees_places: bool) -> list[FailureGroup]:
         if row["attempts"] or row["state"] == State.FAILED:
             place = (row["place"] or "").partition("\n")[0] if sees_places else ""
             found.setdefault((row["receiver"], place or row["error"] or NOTHING), []).append(row)
-    orders = _orders({row["payer"] for row in rows})
+    keys = [key for key in {row["payer"] for row in rows} if key]
+    named = Order.objects.filter(pk__in=keys).values("pk", "order_id", "user", "amount", "currency")
+    orders = {row["pk"]: row for row in named}
     groups = [_group(receiver, place, some, orders) for (receiver, place), some in found.items()]
     return sorted(groups, key=lambda each: (-each.customers, each.first))
 
@@ -74,12 +76,6 @@ def under_way() -> int:
     """Return how many runs are running or due now, to a limit: what was run again, too, until it has failed or is done."""
     due = ReceiverRun.primary.filter(state=State.DUE, due_at__lte=datetime.now(UTC))
     return sum(runs[:MOST_READ].count() for runs in (due, ReceiverRun.primary.filter(state=State.RUNNING)))
-
-
-def _orders(keys: Collection[int | None]) -> dict[int, Any]:
-    columns = ("pk", "order_id", "user", "amount", "currency")
-    rows = Order.objects.filter(pk__in=[key for key in keys if key]).values(*columns)
-    return {row["pk"]: row for row in rows}
 
 
 def _group(receiver: str, place: str, rows: Sequence[dict[str, Any]], known: dict[int, Any]) -> FailureGroup:

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.contrib.auth.models import AbstractBaseUser
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
-from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
-from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, empty_filter
-from checkout_integration.admin.site.labels import INCIDENT_STATES, StateLabel, Text, incident_state
+from checkout_integration.admin.site import filters
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin
+from checkout_integration.admin.site.fields import Viewer, group
+from checkout_integration.admin.site.labels import INCIDENT_STATES, Text, incident_state
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.reasons import incident_label, incident_sentence
 from checkout_integration.admin.site.values import Value, short, visible
 from checkout_integration.display import shown_number
 from checkout_integration.models import Incident, Order
 
-
-def _resolve(incident: Incident, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.resolve_incident(incident, staff=staff):
-        raise Refused(_("Somebody has already resolved it."))
-    return _("The incident is resolved.")
-
-
 MOST_COUNTED: Final = 10_000
-
-
 RESOLVE: Final = Button(
     name="resolve",
     label=gettext_lazy("Resolve this incident"),
@@ -43,7 +32,9 @@ RESOLVE: Final = Button(
         "granted."
     ),
     offered=lambda incident: incident.resolved_at is None,
-    act=_resolve,
+    operation=flows.operations.resolve_incident,
+    refused=gettext_lazy("Somebody has already resolved it."),
+    done=lambda incident, resolved: _("The incident is resolved."),
 )
 
 
@@ -54,14 +45,14 @@ class IncidentAdmin(ButtonAdmin):
     list_display = ("incident", "state", "order", "detail", "recorded_at")
     linked = ("order",)
     list_filter = (
-        empty_filter(
+        filters.empty_filter(
             "resolved_at",
             gettext_lazy("state"),
             INCIDENT_STATES["open"].text,
             INCIDENT_STATES["resolved"].text,
         ),
-        ProjectFilter,
-        ("recorded_at", DateFilter),
+        filters.ProjectFilter,
+        ("recorded_at", filters.DateFilter),
     )
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
@@ -71,11 +62,8 @@ class IncidentAdmin(ButtonAdmin):
     search_help_text = gettext_lazy("Kind of incident, or order id.")
     page_related = ("order", "notification", "staff")
     fieldsets = (
-        (None, {"fields": ("incident", "meaning", "state", "order", "payments", "notification", "detail")}),
-        (
-            gettext_lazy("History"),
-            {"fields": ("kind", "project", "recorded_at", "resolved_at", "resolved_by")},
-        ),
+        group(None, "incident meaning state order payments notification detail"),
+        group(gettext_lazy("History"), "kind project recorded_at resolved_at resolved_by"),
     )
     headings = {
         "incident": gettext_lazy("what"),
@@ -83,11 +71,8 @@ class IncidentAdmin(ButtonAdmin):
         "payments": gettext_lazy("payments in review now"),
     }
     buttons = (RESOLVE,)
+    state = staticmethod(incident_state)
     when_empty = gettext_lazy("No incident: everything that the service sent is consistent.")
-
-    def incident(self, row: Incident) -> Text:
-        """Return the kind in words; its code is on the incident's page."""
-        return incident_label(row.kind)
 
     def meaning(self, row: Incident) -> Text:
         """Return the sentence that explains the kind."""
@@ -109,8 +94,10 @@ class IncidentAdmin(ButtonAdmin):
         return _("more than %(n)s") % {"n": shown_number(MOST_COUNTED)}
 
     def row_name(self, row: Incident) -> Text:
-        """Return the kind in words."""
+        """Return the kind in words; its code is on the incident's page."""
         return incident_label(row.kind)
+
+    incident = row_name
 
     def note(self, viewer: Viewer, row: Incident) -> Value:
         """Return a link to the payments in review, if it is about those without a checkout."""
@@ -125,7 +112,3 @@ class IncidentAdmin(ButtonAdmin):
     def resolved_by(self, row: Incident) -> str:
         """Return who resolved it: an account, or the system's user; "" for nobody."""
         return short(row.actor or "")
-
-    def state(self, row: Incident) -> StateLabel:
-        """Return whether it is resolved."""
-        return incident_state(row)

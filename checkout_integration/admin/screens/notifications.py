@@ -14,15 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from checkout_integration import flows
+from checkout_integration.admin.site import filters
 from checkout_integration.admin.site.buttons import Button, ButtonAdmin, Refused
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    days_filter,
-    label_filter,
-)
+from checkout_integration.admin.site.fields import group
 from checkout_integration.admin.site.labels import (
     CHECKOUT_STATUSES,
     NOTIFICATION_STATES,
@@ -53,7 +47,7 @@ def application_in_words(application: Application) -> str:
 
 def without_changes(application: Application) -> str:
     """Return the state of a notification that changes nothing, with the reason where it is not applied."""
-    state = str(label_of(NOTIFICATION_STATES, application.state).text)
+    state = _word(NOTIFICATION_STATES, application.state)
     text = _in_words(application.reason) or (_("nothing changes") if application.applied else "")
     return f"{state}: {text}" if text else state
 
@@ -70,54 +64,41 @@ def _in_words(reason: str) -> str:
     return visible(_(reason)) if reason else ""
 
 
-def change_cells(change: ChangePreview) -> list[str]:
+def _cells(change: ChangePreview) -> list[str]:
     """Return the changes of an order, its verdict and its checkout, then signals and incidents."""
+    before = _word(ORDER_STATUSES, change.status_before) if change.status_before else _("not known")
+    checkout = (_word(CHECKOUT_STATUSES, each) for each in (change.checkout_before, change.checkout_after))
     return [
-        f"{visible(change.order_id)}: {_order_step(change)}",
+        _step(before, _word(ORDER_STATUSES, change.status_after)),
         _step(verdict_in_words(change.verdict_before), verdict_in_words(change.verdict_after)),
-        _checkout_step(change) if change.checkout else NOTHING,
+        _step(*checkout) if change.checkout else NOTHING,
         ", ".join(change.signals) or NOTHING,
-        _incidents(change) or NOTHING,
+        ", ".join(str(incident_label(kind)) for kind in change.incidents) or NOTHING,
     ]
 
 
 def verdict_in_words(verdict: str) -> str:
     """Return a verdict of a preview, "review (amount)", in words."""
     status, _bracket, reason = verdict.rstrip(")").partition(" (")
-    text = str(label_of(VERDICTS, status).text)
+    text = _word(VERDICTS, status)
     return f"{text} ({reason_label(reason)})" if reason else text
 
 
 def _parts(change: ChangePreview) -> Iterator[str]:
-    yield _("order %(order)s: %(step)s") % {"order": visible(change.order_id), "step": _order_step(change)}
-    verdicts = verdict_in_words(change.verdict_before), verdict_in_words(change.verdict_after)
-    yield _("check: %(step)s") % {"step": _step(*verdicts)}
+    """Yield the same in sentences."""
+    order, verdict, checkout, signals, incidents = _cells(change)
+    yield _("order %(order)s: %(step)s") % {"order": visible(change.order_id), "step": order}
+    yield _("check: %(step)s") % {"step": verdict}
     if change.checkout:
-        names = {"checkout": visible(change.checkout), "step": _checkout_step(change)}
+        names = {"checkout": visible(change.checkout), "step": checkout}
         yield _("checkout %(checkout)s: %(step)s") % names
-    yield _("to the shop's code: %(names)s") % {"names": ", ".join(change.signals) or NOTHING}
+    yield _("to the shop's code: %(names)s") % {"names": signals}
     if change.incidents:
-        yield _("incidents: %(kinds)s") % {"kinds": _incidents(change)}
-
-
-def _order_step(change: ChangePreview) -> str:
-    after = _word(ORDER_STATUSES, change.status_after)
-    return _step(
-        _word(ORDER_STATUSES, change.status_before) if change.status_before else _("not known"), after
-    )
-
-
-def _checkout_step(change: ChangePreview) -> str:
-    words = (_word(CHECKOUT_STATUSES, status) for status in (change.checkout_before, change.checkout_after))
-    return _step(*words)
+        yield _("incidents: %(kinds)s") % {"kinds": incidents}
 
 
 def _word(labels: Mapping[str, StateLabel], code: str) -> str:
     return str(label_of(labels, code).text)
-
-
-def _incidents(change: ChangePreview) -> str:
-    return ", ".join(str(incident_label(kind)) for kind in change.incidents)
 
 
 def _step(before: str, after: str) -> str:
@@ -126,20 +107,15 @@ def _step(before: str, after: str) -> str:
 
 def preview_tables(rows: Sequence[Notification]) -> list[Table]:
     """Return the changes that each of these notifications would make now, if it alone were applied."""
-    lines = [line for row in rows for line in _preview(row)]
-    columns = [
-        _("notification"),
-        _("becomes"),
-        _("order"),
-        _("check"),
-        _("checkout"),
-        _("to the shop's code"),
-        _("incidents"),
-    ]
-    return [Table(_("What would change"), columns, lines)]
+    columns = (
+        *(_("notification"), _("becomes"), _("order"), _("check"), _("checkout")),
+        *(_("to the shop's code"), _("incidents")),
+    )
+    lines = [list(zip(columns, line, strict=True)) for row in rows for line in _preview(row)]
+    return [Table(_("What would change"), lines)]
 
 
-def _preview(row: Notification) -> list[list[Any]]:
+def _preview(row: Notification) -> list[list[str]]:
     name = visible(str(row))
     try:
         application = flows.operations.preview_notification(row, again=True)
@@ -147,11 +123,14 @@ def _preview(row: Notification) -> list[list[Any]]:
         return [[name, str(error), *[NOTHING] * 5]]
     if not application.changes:
         return [[name, without_changes(application), *[NOTHING] * 5]]
-    state = str(label_of(NOTIFICATION_STATES, application.state).text)
-    return [[name, state, *change_cells(change)] for change in application.changes]
+    state, rows = _word(NOTIFICATION_STATES, application.state), []
+    for change in application.changes:
+        order, *others = _cells(change)
+        rows.append([name, state, f"{visible(change.order_id)}: {order}", *others])
+    return rows
 
 
-def _apply(row: Notification, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _apply(row: Notification, *, staff: AbstractBaseUser) -> Text:
     try:
         application = flows.operations.apply_notification(row, staff=staff)
     except flows.operations.NotApplicable as error:
@@ -174,7 +153,7 @@ APPLY: Final = Button(
         "resolved."
     ),
     offered=lambda row: row.state in flows.operations.WAITING and bool(row.body),
-    act=_apply,
+    operation=_apply,
     preview=preview_tables,
 )
 
@@ -195,10 +174,27 @@ def _has_previous_secret() -> bool:
     return any(each.previous_secret_keys for each in app_settings().projects.values())
 
 
-def _secrets() -> Choices:
+def _secrets() -> filters.Choices:
     """Return the choices while a secret is rotated; there is no index of it, since they are few and new."""
     previous = {"previous": (_("a previous secret"), Q(secret_position__gt=0))}
     return previous if _has_previous_secret() else {}
+
+
+def delay_of(notification: Notification) -> str:
+    """Return how long the notification was on its way, and whether it first came after its attempts were to end (WHK-06).
+
+    It is "" when the notification does not say when it was created.
+    """
+    came, end = notification.received_at, notification.expires_at
+    if notification.created_at is None:
+        return ""
+    seconds = int((came - notification.created_at).total_seconds())
+    on_its_way = span(abs(seconds))
+    if seconds < 0:
+        return _("%(span)s before the time that it has") % {"span": on_its_way}
+    if end is not None and came > end:
+        return _("%(span)s, later than the service announced") % {"span": on_its_way}
+    return on_its_way
 
 
 @admin.register(Notification)
@@ -207,12 +203,12 @@ class NotificationAdmin(ButtonAdmin):
 
     list_display = ("event", "state", "object_id", "attempt", "delay", "received_at", "failure", "secret")
     list_filter = (
-        label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
-        label_filter("event", gettext_lazy("event"), EVENTS),
-        choice_filter("signed", gettext_lazy("signed with"), _secrets),
-        ProjectFilter,
-        days_filter("received_at"),
-        ("received_at", DateFilter),
+        filters.label_filter("state", gettext_lazy("state"), NOTIFICATION_STATES),
+        filters.label_filter("event", gettext_lazy("event"), EVENTS),
+        filters.choice_filter("signed", gettext_lazy("signed with"), _secrets),
+        filters.ProjectFilter,
+        filters.days_filter("received_at"),
+        ("received_at", filters.DateFilter),
     )
     list_deferred = ("body",)
     ordering = ("-received_at", "-pk")
@@ -220,24 +216,15 @@ class NotificationAdmin(ButtonAdmin):
     search_fields = ("notification_id", "object_id")
     search_help_text = gettext_lazy("Notification id, or the id of its order or customer.")
     fieldsets = (
-        (None, {"fields": ("event", "state", "failure", "tries", "due_at")}),
-        (
-            gettext_lazy("Content"),
-            {"fields": ("notification_id", "order", "object_id", "live", "project", "body")},
-        ),
-        (
+        group(None, "event state failure tries due_at"),
+        group(gettext_lazy("Content"), "notification_id order object_id live project body"),
+        group(
             gettext_lazy("Delivery"),
-            {
-                "fields": (
-                    *("delivery_try", "receipts", "created_at", "received_at", "delay"),
-                    *("last_received_at", "expires_at", "secret"),
-                )
-            },
+            "delivery_try receipts created_at received_at delay last_received_at expires_at secret",
         ),
     )
     headings = {
         "object_id": gettext_lazy("order or customer"),
-        "delay": gettext_lazy("delay"),
         "tries": gettext_lazy("failed attempts to apply it"),
         "due_at": gettext_lazy("next attempt after"),
         "notification_id": gettext_lazy("id"),
@@ -251,6 +238,7 @@ class NotificationAdmin(ButtonAdmin):
     personal_fields = ("body",)
     buttons = (APPLY,)
     list_buttons = (APPLY_SELECTED,)
+    delay = staticmethod(delay_of)
     when_empty = gettext_lazy(
         "No notification yet. Start the sandbox with “python manage.py checkout_sandbox”, and pay for an order; "
         "docs/quickstart.md shows how."
@@ -270,10 +258,6 @@ class NotificationAdmin(ButtonAdmin):
         """Return why it is not applied."""
         return _in_words(row.failure)
 
-    def delay(self, row: Notification) -> str:
-        """Return the time between its creation and its arrival."""
-        return delay_of(row)
-
     def order(self, row: Notification) -> Order | None:
         """Return the order that it is about."""
         orders = Order.objects.filter(project=row.project, order_id=row.object_id)
@@ -289,20 +273,3 @@ class NotificationAdmin(ButtonAdmin):
 def _is_previous_used() -> bool:
     newest = Notification.objects.order_by("-received_at").values_list("secret_position", flat=True)
     return any(newest[:MOST_LOOKED_AT])
-
-
-def delay_of(notification: Notification) -> str:
-    """Return how long the notification was on its way, and whether it first came after its attempts were to end (WHK-06).
-
-    It is "" when the notification does not say when it was created.
-    """
-    came, end = notification.received_at, notification.expires_at
-    if notification.created_at is None:
-        return ""
-    seconds = int((came - notification.created_at).total_seconds())
-    on_its_way = span(abs(seconds))
-    if seconds < 0:
-        return _("%(span)s before the time that it has") % {"span": on_its_way}
-    if end is not None and came > end:
-        return _("%(span)s, later than the service announced") % {"span": on_its_way}
-    return on_its_way

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -12,22 +12,15 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
-from django.template.response import TemplateResponse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from checkout_integration import dispatch, flows
 from checkout_integration.admin.screens.failures import FailureGroup, failures, under_way
-from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ConfirmForm, ReasonForm, Refused
-from checkout_integration.admin.site.fields import Viewer
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    label_filter,
-)
+from checkout_integration.admin.site import filters
+from checkout_integration.admin.site.buttons import Button, ButtonAdmin, ReasonForm
+from checkout_integration.admin.site.fields import Viewer, group
 from checkout_integration.admin.site.labels import (
     MESSAGE_STATES,
     OVERDUE,
@@ -57,12 +50,6 @@ from checkout_integration.models import FailedAttempt, Failures, Order, OutboxMe
 from checkout_integration.signals import SIGNALS
 
 
-def _run_again(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    if not flows.operations.retry_run(run, staff=staff):
-        raise Refused(_("Nothing changed: it is already due, running or done."))
-    return _("The receiver is due now.")
-
-
 def run_state(run: ReceiverRun) -> StateLabel:
     """Return the label of a run's state; a run that has lasted longer than RECEIVER_DEADLINE has its own."""
     deadline = datetime.now(UTC) - timedelta(seconds=app_settings().receiver_deadline)
@@ -73,37 +60,12 @@ def run_state(run: ReceiverRun) -> StateLabel:
     return label_of(RUN_STATES, run.state)
 
 
-def _retried() -> Choices:
+def _retried() -> filters.Choices:
     """Return the choice of runs that failed and wait for their next attempt. An index finds them."""
     later = Q(state=ReceiverRun.State.DUE, due_at__gt=datetime.now(UTC))
     return {
         "yes": (_("failed, retried later"), later & Q(postponed_for="")),
         "postponed": (_("postponed by the shop's code"), later & ~Q(postponed_for="")),
-    }
-
-
-def _retire(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    ended = flows.operations.retire_receiver(run.receiver, staff=staff)
-    if ended is None:
-        raise Refused(
-            _("Nothing changed: a process with this receiver works, or has in the last five minutes.")
-        )
-    return _("The receiver is retired. Runs that ended: %(n)d.") % {"n": ended}
-
-
-def _pause(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    waiting = flows.operations.pause_receiver(run.receiver, staff=staff, reason=values["reason"])
-    if waiting is None:
-        raise Refused(_("Nothing changed: no process has had this code."))
-    return format_html(_("The code is paused. Runs that wait: {}."), runs_that_wait(waiting))
-
-
-def _resume(run: ReceiverRun, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
-    due = flows.operations.resume_receiver(run.receiver, staff=staff)
-    if due is None:
-        raise Refused(_("Nothing changed: this code is not paused."))
-    return _("The code is resumed: every process knows it within a minute. Runs that are due: %(n)d.") % {
-        "n": due
     }
 
 
@@ -134,7 +96,9 @@ PAUSE: Final = Button(
     form=ReasonForm,
     danger=True,
     offered=lambda run: flows.operations.pause_of(run.receiver) is None,
-    act=_pause,
+    operation=lambda run, **values: flows.operations.pause_receiver(run.receiver, **values),
+    refused=gettext_lazy("Nothing changed: no process has had this code."),
+    done=lambda run, n: format_html(_("The code is paused. Runs that wait: {}."), runs_that_wait(n)),
 )
 RESUME: Final = Button(
     name="resume",
@@ -145,7 +109,12 @@ RESUME: Final = Button(
     ),
     effects=lambda run: _paused_lines(flows.operations.pause_of(run.receiver)),
     offered=lambda run: flows.operations.pause_of(run.receiver) is not None,
-    act=_resume,
+    operation=lambda run, staff: flows.operations.resume_receiver(run.receiver, staff=staff),
+    refused=gettext_lazy("Nothing changed: this code is not paused."),
+    done=lambda run, due: (
+        _("The code is resumed: every process knows it within a minute. Runs that are due: %(n)d.")
+        % {"n": due}
+    ),
 )
 RETIRE: Final = Button(
     name="retire",
@@ -157,7 +126,11 @@ RETIRE: Final = Button(
         "this: connect it with formerly=… instead."
     ),
     offered=lambda run: run.state == ReceiverRun.State.UNKNOWN,
-    act=_retire,
+    operation=lambda run, staff: flows.operations.retire_receiver(run.receiver, staff=staff),
+    refused=gettext_lazy(
+        "Nothing changed: a process with this receiver works, or has in the last five minutes."
+    ),
+    done=lambda run, ended: _("The receiver is retired. Runs that ended: %(n)d.") % {"n": ended},
 )
 RUN_AGAIN: Final = Button(
     name="run-again",
@@ -171,37 +144,32 @@ RUN_AGAIN: Final = Button(
         "other effects, such as an e-mail, may happen twice. If the payment was refunded or charged back, nothing is granted."
     ),
     offered=flows.operations.is_retryable,
-    act=_run_again,
+    operation=flows.operations.retry_run,
+    refused=gettext_lazy("Nothing changed: it is already due, running or done."),
+    done=lambda run, due: _("The receiver is due now."),
 )
 
 
 def _preview(groups: Sequence[FailureGroup], viewer: Viewer | None = None, empty: str = "") -> list[Table]:
-    columns = [
-        _("code of the shop"),
-        _("where"),
-        _("runs"),
-        _("customers"),
-        _("amount"),
-        _("oldest"),
-        _("newest"),
-        _("last attempt"),
-        _("newest orders"),
-    ]
-    rows: list[list[Value]] = [
+    rows = [
         [
-            visible(each.receiver),
-            visible(each.place),
-            shown_number(len(each.runs)),
-            shown_number(each.customers),
-            ", ".join(each.money),
-            moment(each.first),
-            moment(each.last),
-            moment(each.tried),
-            lines([viewer.link(Order, key, name) if viewer else visible(name) for key, name in each.orders]),
+            (_("code of the shop"), visible(each.receiver)),
+            (_("where"), visible(each.place)),
+            (_("runs"), shown_number(len(each.runs))),
+            (_("customers"), shown_number(each.customers)),
+            (_("amount"), ", ".join(each.money)),
+            (_("oldest"), moment(each.first)),
+            (_("newest"), moment(each.last)),
+            (_("last attempt"), moment(each.tried)),
+            (_("newest orders"), lines([_order(viewer, *order) for order in each.orders])),
         ]
         for each in groups
     ]
-    return [Table(_("What failed"), columns, rows, empty)]
+    return [Table(_("What failed"), rows, empty)]
+
+
+def _order(viewer: Viewer | None, key: int, name: str) -> str:
+    return viewer.link(Order, key, name) if viewer else visible(name)
 
 
 def _nothing_failed(running: int, pauses: Sequence[flows.operations.Pause]) -> str:
@@ -216,7 +184,7 @@ def _nothing_failed(running: int, pauses: Sequence[flows.operations.Pause]) -> s
     return f"{known} {paused}" if waiting else known
 
 
-def _run_all(group: FailureGroup, staff: AbstractBaseUser, values: Mapping[str, Any]) -> Text:
+def _run_all(group: FailureGroup, *, staff: AbstractBaseUser) -> Text:
     count = flows.operations.retry_runs(group.runs, receiver=group.receiver, staff=staff)
     return _("Runs of %(receiver)s that are due now: %(n)s.") % {
         "receiver": visible(group.receiver),
@@ -229,7 +197,7 @@ RUN_ALL: Final = Button(
     label=gettext_lazy("Run all of them again"),
     permission="change_receiverrun",
     question=RUN_AGAIN.question,
-    act=_run_all,
+    operation=_run_all,
     preview=_preview,
 )
 
@@ -252,26 +220,23 @@ class RunsInline(ReadOnlyInline):
     model = ReceiverRun
     fields = ("receiver", "state", "attempts", "error", "finished_at")
     headings = {"error": gettext_lazy("last error")}
+    state = staticmethod(run_state)
     when_empty = gettext_lazy("No receiver has received this signal.")
 
     def receiver(self, row: ReceiverRun) -> ReceiverRun:
         """Return the run itself, which is linked."""
         return row
 
-    def state(self, row: ReceiverRun) -> StateLabel:
-        """Return the state."""
-        return run_state(row)
-
 
 @admin.register(ReceiverRun)
 class ReceiverRunAdmin(ButtonAdmin):
     """Receiver runs: how often the receiver was attempted, whether it completed, and where it failed."""
 
-    list_display = ("receiver", "signal", "state", "attempts", "error", "order", "due_or_finished")
+    list_display = ("receiver", "message__signal", "state", "attempts", "error", "order", "due_or_finished")
     list_filter = (
-        label_filter("state", gettext_lazy("state"), RUN_STATES),
-        choice_filter("retried", gettext_lazy("retried"), _retried),
-        ("due_at", DateFilter),
+        filters.label_filter("state", gettext_lazy("state"), RUN_STATES),
+        filters.choice_filter("retried", gettext_lazy("retried"), _retried),
+        ("due_at", filters.DateFilter),
     )
     list_select_related = ("message__order", "message__grant__order")
     list_deferred = (
@@ -283,29 +248,21 @@ class ReceiverRunAdmin(ButtonAdmin):
     search_help_text = gettext_lazy("Order id.")
     page_related = ("message__order", "message__grant__order")
     fieldsets = (
-        (None, {"fields": ("state", "receiver", "message", "order", "attempts", "error", "postponed_for")}),
-        (
-            gettext_lazy("Times"),
-            {"fields": ("recorded_at", "running_since", "due_at", "postponed_since", "finished_at")},
-        ),
+        group(None, "state receiver message order attempts error postponed_for"),
+        group(gettext_lazy("Times"), "message__recorded_at running_since due_at postponed_since finished_at"),
     )
     inlines = (FailedAttemptsInline,)
     buttons = (RUN_AGAIN, PAUSE, RESUME, RETIRE)
     headings = {
         "message": gettext_lazy("signal"),
         "error": gettext_lazy("last error"),
-        "running_since": gettext_lazy("running since"),
-        "due_or_finished": gettext_lazy("due or finished"),
     }
+    state = staticmethod(run_state)
 
     def search_conditions(self, viewer: Viewer, text: str) -> list[Q]:
         """Return the condition of the runs of an order: those that its page shows too."""
         orders = list(Order.objects.filter(order_id=text).only("checkout"))
         return [Q(message__in=OutboxMessage.objects.about(orders))]
-
-    def state(self, row: ReceiverRun) -> StateLabel:
-        """Return the state."""
-        return run_state(row)
 
     def error(self, row: ReceiverRun) -> Value:
         """Return the class of the last exception, or what the shop's code waits for."""
@@ -314,14 +271,6 @@ class ReceiverRunAdmin(ButtonAdmin):
             if row.is_postponed
             else row.error
         )
-
-    def signal(self, row: ReceiverRun) -> str:
-        """Return the name of the signal."""
-        return row.message.signal
-
-    def recorded_at(self, row: ReceiverRun) -> datetime:
-        """Return when the signal was recorded."""
-        return row.message.recorded_at
 
     def running_since(self, row: ReceiverRun) -> datetime | None:
         """Return since when it has been running."""
@@ -346,78 +295,80 @@ def _who_paused(receiver: str) -> str:
     return short(newest.actor or NOTHING) if newest else NOTHING
 
 
+def _resume_link(pause: flows.operations.Pause, viewer: Viewer) -> Value:
+    """Return a link to the page of a run, where the code is resumed."""
+    runs = ReceiverRun.objects.filter(receiver=pause.receiver)
+    run = runs.filter(state=ReceiverRun.State.PAUSED).order_by("due_at", "pk").first()
+    if run is None:  # nothing waits yet: any run has the button
+        run = runs.filter(due_at__gte=pause.since - timedelta(days=7)).order_by("due_at").last()
+    if run is None or not viewer.may(RESUME.permission):
+        return NOTHING
+    address = viewer.address(ReceiverRun, RESUME.name, run.pk)
+    return format_html('<a class="button" href="{}">{}</a>', address, RESUME.label)
+
+
+def _paused(viewer: Viewer, pauses: Sequence[flows.operations.Pause]) -> Table:
+    """Return what staff have paused."""
+    rows = [
+        [
+            (_("code of the shop"), visible(pause.receiver)),
+            (_("since"), moment(pause.since)),
+            (_("by"), _who_paused(pause.receiver)),
+            (_("reason"), visible(pause.reason)),
+            (_("runs that wait"), runs_that_wait(pause.runs)),
+            ("", _resume_link(pause, viewer)),
+        ]
+        for pause in pauses
+    ]
+    return Table(_("Paused by staff"), rows)
+
+
 @admin.register(Failures)
 class FailuresAdmin(ReportAdmin, ButtonAdmin):
     """The entry "Failures" of the index: what failed in the shop's code, in groups."""
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether the viewer may see the runs."""
-        return self.viewer(request).may("view_receiverrun")
+    title = gettext_lazy("What failed in the shop's code")
+    template = "failures.html"
+    view_permission = "view_receiverrun"
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the groups, and what is paused."""
+        viewer, count, pauses = self.viewer(request), under_way(), flows.operations.pauses()
+        groups = failures(sees_places=viewer.may("view_failedattempt"))
+        text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
+        acts = [(each, viewer.address(ReceiverRun, PAUSE.name, each.runs[-1])) for each in groups]
+        return {
+            "tables": [*_preview(groups, viewer, _nothing_failed(count, pauses)), _paused(viewer, pauses)],
+            "under_way": text % {"n": shown_number(count)} if count else "",
+            "groups": acts if viewer.may(RUN_ALL.permission) else [],
+            "button": RUN_ALL,
+            "pause": PAUSE,
+        }
 
     def changelist_view(  # type: ignore[override]
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponseBase:
-        """Show the groups, and what is paused; on POST ask whether to run all of a group again, then do it."""
-        viewer = self.viewer(request)
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        groups = failures(sees_places=viewer.may("view_failedattempt"))
-        may_run = viewer.may(RUN_ALL.permission)
-        context: dict[str, Any] = {
-            "title": _("What failed in the shop's code"),
-            "heading": _("What failed"),
-            "tables": _preview(groups, viewer),
-        }
+        """Show the page; on POST ask whether to run all of a group again, then do it."""
         if request.method != "POST":
-            count, pauses = under_way(), flows.operations.pauses()
-            context["tables"] = _preview(groups, viewer, _nothing_failed(count, pauses))
-            text = ngettext("%(n)s run is under way.", "%(n)s runs are under way.", count)
-            context |= {"under_way": text % {"n": shown_number(count)} if count else ""}
-            context["tables"] += self._paused(viewer, pauses)
-            acts = [(each, viewer.address(ReceiverRun, PAUSE.name, each.runs[-1])) for each in groups]
-            context |= {"groups": acts if may_run else [], "button": RUN_ALL, "pause": PAUSE}
-            context |= {"opts": self.opts, "media": self.media, **self.admin_site.each_context(request)}
-            return TemplateResponse(request, "admin/checkout_integration/failures.html", context)
+            return super().changelist_view(request, extra_context)
+        viewer = self.viewer(request)
+        may_run = self.has_view_permission(request) and viewer.may(RUN_ALL.permission)
         if not may_run:
             raise PermissionDenied
         back = self.address_of("changelist")
+        groups = failures(sees_places=viewer.may("view_failedattempt"))
         group = next((each for each in groups if each.key == request.POST.get("group")), None)
         if group is None:
             messages.warning(request, _("Nothing changed: these runs have not failed, or run already."))
             return HttpResponseRedirect(back)
         if "confirmed" not in request.POST:
             hidden = [("group", group.key), ("confirmed", "yes")]
-            context |= {"form": ConfirmForm(), "back": back, "hidden": hidden}
-            return self.confirmation(RUN_ALL, request, [group], context)
+            context = {"title": self.title, "heading": _("What failed"), "hidden": hidden}
+            return self.confirmation(RUN_ALL, request, [group], back, **context)
         assert isinstance(request.user, AbstractBaseUser)
         messages.success(request, str(self.press(RUN_ALL, request, group, {})))
         dispatch.dispatch_due()
         return HttpResponseRedirect(back)
-
-    def _paused(self, viewer: Viewer, pauses: Sequence[flows.operations.Pause]) -> list[Table]:
-        """Return what staff have paused, with the page of a run where it is resumed."""
-        columns = [_("code of the shop"), _("since"), _("by"), _("reason"), _("runs that wait"), ""]
-        rows: list[list[Value]] = []
-        for pause in pauses:
-            runs = ReceiverRun.objects.filter(receiver=pause.receiver)
-            run = runs.filter(state=ReceiverRun.State.PAUSED).order_by("due_at", "pk").first()
-            if run is None:  # nothing waits yet: any run has the button
-                run = runs.filter(due_at__gte=pause.since - timedelta(days=7)).order_by("due_at").last()
-            resume: Value = NOTHING
-            if run is not None and viewer.may(RESUME.permission):
-                address = viewer.address(ReceiverRun, RESUME.name, run.pk)
-                resume = format_html('<a class="button" href="{}">{}</a>', address, RESUME.label)
-            rows.append(
-                [
-                    visible(pause.receiver),
-                    moment(pause.since),
-                    _who_paused(pause.receiver),
-                    visible(pause.reason),
-                    runs_that_wait(pause.runs),
-                    resume,
-                ]
-            )
-        return [Table(_("Paused by staff"), columns, rows)]
 
 
 @admin.register(OutboxMessage)
@@ -426,9 +377,9 @@ class OutboxMessageAdmin(ReadOnlyAdmin):
 
     list_display = ("signal", "state", "order", "recorded_at")
     list_filter = (
-        label_filter("state", gettext_lazy("state"), MESSAGE_STATES),
-        label_filter("signal", gettext_lazy("signal"), {name: StateLabel(name) for name in SIGNALS}),
-        ProjectFilter,
+        filters.label_filter("state", gettext_lazy("state"), MESSAGE_STATES),
+        filters.label_filter("signal", gettext_lazy("signal"), {name: StateLabel(name) for name in SIGNALS}),
+        filters.ProjectFilter,
     )
     list_select_related = ("order",)
     list_deferred = ORDER_DOCUMENTS
@@ -436,12 +387,7 @@ class OutboxMessageAdmin(ReadOnlyAdmin):
     search_fields = ("order__order_id",)
     search_help_text = gettext_lazy("Order id.")
     page_related = ("order", "checkout")
-    fieldsets = (
-        (
-            None,
-            {"fields": ("signal", "state", "order", "checkout", "project", "recorded_at", "all_arguments")},
-        ),
-    )
+    fieldsets = (group(None, "signal state order checkout project recorded_at all_arguments"),)
     inlines = (RunsInline,)
     headings = {"all_arguments": gettext_lazy("arguments")}
     labels = {"state": MESSAGE_STATES}

@@ -6,34 +6,17 @@ from django.contrib import admin
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from checkout_integration.admin.site import filters
 from checkout_integration.admin.site.downloads import CsvAdmin
-from checkout_integration.admin.site.filters import (
-    Choices,
-    DateFilter,
-    ProjectFilter,
-    choice_filter,
-    days_filter,
-    empty_filter,
-    label_filter,
-    of_currency,
-    text_filter,
-)
+from checkout_integration.admin.site.fields import group
 from checkout_integration.admin.site.labels import ORDER_STATUSES, StateLabel, is_test
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS
 from checkout_integration.admin.site.values import Value, link, money
-from checkout_integration.flows.accounting import Mode
 from checkout_integration.models import Order, Refund
 from checkout_integration.protocol.vocabulary import OrderStatus
 
 WAITING = StateLabel(_("waiting for its order"), "wait")
 KINDS = {kind.value: ORDER_STATUSES[kind] for kind in (OrderStatus.REFUNDED, OrderStatus.CHARGEBACK)}
-
-
-def _modes() -> Choices:
-    texts = ((Mode.LIVE, _("live")), (Mode.TEST, _("test")))
-    # The orders first: of tests a shop with a million payments has few, and an index of its own.
-    orders = Order.objects.order_by()
-    return {mode.value: (text, Q(order__in=orders.filter(mode.condition()))) for mode, text in texts}
 
 
 @admin.register(Refund)
@@ -42,16 +25,17 @@ class RefundAdmin(CsvAdmin):
 
     list_display = ("refund", "status", "amount", "order", "refunded_at", "reason")
     list_filter = (
-        label_filter("status", _("kind"), KINDS),
-        empty_filter("order", _("order"), _("waiting for its order"), _("known")),
-        choice_filter("mode", _("mode"), _modes),
-        text_filter(
+        filters.label_filter("status", _("kind"), KINDS),
+        filters.empty_filter("order", _("order"), _("waiting for its order"), _("known")),
+        # The orders first: of tests a shop with a million payments has few, and an index of its own.
+        filters.mode_filter(lambda mode: Q(order__in=Order.objects.order_by().filter(mode))),
+        filters.text_filter(
             _("currency of the payment"),
-            ("currency", _("currency"), "search", of_currency("order__currency")),
+            ("currency", _("currency"), "search", filters.of_currency("order__currency")),
         ),
-        ProjectFilter,
-        days_filter("reversed_at"),
-        ("reversed_at", DateFilter),
+        filters.ProjectFilter,
+        filters.days_filter("reversed_at"),
+        ("reversed_at", filters.DateFilter),
     )
     csv_columns = (
         *("document_id", "order__order_id", "project", "status", "refunded_at", "recorded_at"),
@@ -68,24 +52,11 @@ class RefundAdmin(CsvAdmin):
     search_help_text = _("Order id, transaction, or id of the refund.")
     page_related = ("order",)
     fieldsets = (
-        (None, {"fields": ("status", "order", "amount", "reason", "code", "refunded_at")}),
-        (
-            _("Receipt"),
-            {
-                "fields": (
-                    "receipt_number",
-                    "receipt_url",
-                    "document_id",
-                    "transaction",
-                    "project",
-                    "recorded_at",
-                )
-            },
-        ),
-        (_("As sent by the service"), {"fields": ("document",)}),
+        group(None, "status order amount reason code refunded_at"),
+        group(_("Receipt"), "receipt_number receipt_url document_id transaction project recorded_at"),
+        group(_("As sent by the service"), "document"),
     )
     headings = {
-        "refund": _("refund"),
         "status": _("kind"),
         "receipt_url": _("receipt"),
     }

@@ -11,7 +11,8 @@ from django.db.models import Model, Q
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy
 
-from checkout_integration.admin.site.filters import ProjectFilter, days_filter, label_filter, text_filter
+from checkout_integration.admin.site import filters
+from checkout_integration.admin.site.fields import group
 from checkout_integration.admin.site.labels import COUNTED_ROWS, StateLabel
 from checkout_integration.admin.site.large_tables import ORDER_DOCUMENTS, of_account
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
@@ -44,14 +45,14 @@ class StaffActAdmin(ReadOnlyAdmin):
 
     list_display = ("recorded_at", "act", "by", "about", "details", "reason")
     list_filter = (
-        text_filter(
+        filters.text_filter(
             gettext_lazy("person"),
             ("person", gettext_lazy("login name, or system's user"), "search", _of_person),
         ),
-        days_filter("recorded_at"),
-        label_filter("act", gettext_lazy("what"), ACTS),
-        label_filter("origin", gettext_lazy("from"), ORIGINS),
-        ProjectFilter,
+        filters.days_filter("recorded_at"),
+        filters.label_filter("act", gettext_lazy("what"), ACTS),
+        filters.label_filter("origin", gettext_lazy("from"), ORIGINS),
+        filters.ProjectFilter,
     )
     list_select_related = ("staff", "customer", "order", "incident", "notification", "account")
     list_deferred = (*ORDER_DOCUMENTS, "notification__body")
@@ -61,21 +62,15 @@ class StaffActAdmin(ReadOnlyAdmin):
     search_help_text = gettext_lazy("Order id.")
     page_related = list_select_related
     fieldsets = (
-        (None, {"fields": ("act", "recorded_at", "origin", "by", "reason")}),
-        (
+        group(None, "act recorded_at origin by reason"),
+        group(
             gettext_lazy("On what"),
-            {
-                "fields": (
-                    *("order", "customer", "account", "incident", "notification", "receiver", "detail"),
-                    *("project", "counts"),
-                )
-            },
+            "order customer account incident notification receiver detail project counts",
         ),
     )
     headings = {
         "act": gettext_lazy("what"),
         "origin": gettext_lazy("from"),
-        "by": gettext_lazy("by"),
         "about": gettext_lazy("on what"),
         "details": gettext_lazy("detail"),
         "recorded_at": gettext_lazy("when"),

@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from checkout_integration.admin.site.filters import DateFilter, ProjectFilter, flag_filter, label_filter
+from checkout_integration.admin.site import filters
+from checkout_integration.admin.site.fields import group
 from checkout_integration.admin.site.labels import StateLabel
 from checkout_integration.admin.site.read_only import ReadOnlyAdmin
 from checkout_integration.admin.site.values import Value, badge
@@ -30,11 +31,11 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
 
     list_display = ("external_id", "approved", "why", "decided_by", "latency", "decided_at")
     list_filter = (
-        flag_filter("approved", _("response"), _("approved"), _("refused")),
-        flag_filter("late", _("time"), _("late"), _("within the budget")),
-        label_filter("decided_by", _("decided by"), DECIDERS),
-        ProjectFilter,
-        ("decided_at", DateFilter),
+        filters.flag_filter("approved", _("response"), _("approved"), _("refused")),
+        filters.flag_filter("late", _("time"), _("late"), _("within the budget")),
+        filters.label_filter("decided_by", _("decided by"), DECIDERS),
+        filters.ProjectFilter,
+        ("decided_at", filters.DateFilter),
     )
     ordering = ("-decided_at", "-pk")
     sortable = {"decided_at": "decided_at"}
@@ -42,8 +43,8 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
     search_help_text = _("The customer's id in this shop.")
     page_related = ("notification", "user")
     fieldsets = (
-        (None, {"fields": ("approved", "user", "external_id", "code", "reason", "decided_by", "failure")}),
-        (_("Request"), {"fields": ("latency", "receipts", "decided_at", "notification", "project")}),
+        group(None, "approved user external_id code reason decided_by failure"),
+        group(_("Request"), "latency receipts decided_at notification project"),
     )
     headings = {
         "external_id": _("customer's id in this shop"),
@@ -59,11 +60,9 @@ class ValidationDecisionAdmin(ReadOnlyAdmin):
         "mode too."
     )
 
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        """Show the list below a note on how many decisions of the last days were late."""
-        return super().changelist_view(request, {"note": late_note(), **(extra_context or {})})
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return a note on how many decisions of the last days were late."""
+        return {"note": late_note()}
 
     def why(self, row: ValidationDecision) -> str:
         """Return the reason that the shop's hook gave, or its code."""

@@ -14,12 +14,11 @@ from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import AbstractBaseUser
-from django.core.exceptions import PermissionDenied
 from django.db import DatabaseError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect, StreamingHttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -112,8 +111,11 @@ class Button:
         asks: whether the page of the row leads to the confirmation first; without that, one click acts, by POST.
         danger: whether it overrules the service or cannot be undone; such a button looks different.
         offered: whether the row's state allows it.
+        fields: fields that depend on the row, before those of the form.
         chosen: those of the selected rows with which there is something to do.
-        act: the action on one row; returns the message to show, or a file to send; or raises `Refused`.
+        operation: of flows; it is called with the row, ``staff`` and the form's values by their names. It returns False or
+            None where it was not possible, and ``refused`` is said; or it raises `Refused`.
+        done: the message to show of a row and what the operation returned, or a file to send.
         about: what the decision is about, for a viewer: groups of labelled values on the confirmation page of one row.
         effects: what will happen in this case, in sentences on that page.
         instead: the name of another button of the screen that is mostly the better one, where it is offered.
@@ -129,39 +131,43 @@ class Button:
     asks: bool = True
     danger: bool = False
     offered: Callable[[Any], bool] = lambda row: True
+    fields: Callable[[Any], Mapping[str, forms.Field]] = lambda row: {}
     chosen: Callable[[Sequence[Any]], Iterable[Any]] = lambda rows: rows
-    act: Callable[[Any, AbstractBaseUser, Mapping[str, Any]], Text | StreamingHttpResponse]
+    operation: Callable[..., Any]
+    refused: Text = ""
+    done: Callable[[Any, Any], Text | StreamingHttpResponse] = lambda row, result: result
     about: Callable[[Any, Viewer], Sequence[Any]] = lambda row, viewer: ()
     effects: Callable[[Any], Sequence[Text]] = lambda row: ()
     instead: str = ""
     preview: Callable[[Sequence[Any]], Sequence[Table]] = lambda rows: ()
 
-
-def one_of(rows: Sequence[Model], text: Callable[[Any], str], label: Text) -> forms.TypedChoiceField:
-    """Return a field with a radio button for each row; the row is its value. A single row is chosen already."""
-    return forms.TypedChoiceField(
-        label=label,
-        choices=[(str(row.pk), text(row)) for row in rows],
-        coerce=_row_of(rows),
-        initial=str(rows[0].pk) if len(rows) == 1 else None,
-        widget=forms.RadioSelect,
-    )
+    def act(
+        self, row: Any, staff: AbstractBaseUser, values: Mapping[str, Any]
+    ) -> Text | StreamingHttpResponse:
+        """Act on one row; return the message to show, or a file to send. Raises `Refused`."""
+        result = self.operation(row, staff=staff, **values)
+        if self.refused and (result is None or result is False):
+            raise Refused(self.refused)
+        return self.done(row, result)
 
 
-def some_of(rows: Sequence[Model], text: Callable[[Any], str], label: Text) -> forms.TypedMultipleChoiceField:
-    """Return a field with a check box for each row; the rows are its value. All of them are chosen already."""
-    return forms.TypedMultipleChoiceField(
-        label=label,
-        choices=[(str(row.pk), text(row)) for row in rows],
-        coerce=_row_of(rows),
-        initial=[str(row.pk) for row in rows],
-        widget=forms.CheckboxSelectMultiple,
-    )
+def choice_of(
+    rows: Iterable[Model], text: Callable[[Any], str], label: Text, *, many: bool = False
+) -> forms.ChoiceField:
+    """Return a field with a radio button or check box for each row, which is its value.
 
-
-def _row_of(rows: Sequence[Model]) -> Callable[[str], Model]:
+    All boxes are chosen already, and a single row.
+    """
     rows_by_key = {str(row.pk): row for row in rows}
-    return rows_by_key.__getitem__
+    keys = list(rows_by_key)
+    kind = forms.TypedMultipleChoiceField if many else forms.TypedChoiceField
+    return kind(
+        label=label,
+        choices=[(key, text(row)) for key, row in rows_by_key.items()],
+        coerce=rows_by_key.__getitem__,
+        initial=keys if many else keys[0] if len(keys) == 1 else None,
+        widget=forms.CheckboxSelectMultiple if many else forms.RadioSelect,
+    )
 
 
 class ButtonAdmin(ReadOnlyAdmin):
@@ -178,12 +184,11 @@ class ButtonAdmin(ReadOnlyAdmin):
             # A button of the list may call the service too.
             if address.name == self.address_name("changelist"):
                 address.callback = outside_transactions(address.callback)
-        return [*map(self._button_url, self.buttons), *addresses]
+        return [*map(self._button_page, self.buttons), *addresses]
 
-    def _button_url(self, button: Button) -> URLPattern:
-        # The view may call the service: never inside a transaction of the request.
-        view = outside_transactions(self.admin_site.admin_view(partial(self.button_view, button)))
-        return path(f"<path:object_id>/{button.name}/", view, name=self.address_name(button.name))
+    def _button_page(self, button: Button) -> URLPattern:
+        route, view = f"<path:object_id>/{button.name}/", partial(self.button_view, button)
+        return self.page(route, view, button.name, needs=button.permission, calls_service=True)
 
     @property
     def actions(self) -> list[Callable[..., Any]]:  # type: ignore[override]  # read-only
@@ -197,11 +202,14 @@ class ButtonAdmin(ReadOnlyAdmin):
         offered = super().get_actions(request, **where).items()
         return {name: action for name, action in offered if name in allowed}
 
+    def offered(self, request: HttpRequest, row: Any) -> list[Button]:
+        """Return the buttons that the viewer may press now."""
+        may = self.viewer(request).may
+        return [each for each in self.buttons if may(each.permission) and each.offered(row)]
+
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Add the buttons that the viewer may press now, with their addresses."""
-        viewer = self.viewer(request)
-        offered = [button for button in self.buttons if viewer.may(button.permission) and button.offered(row)]
-        addresses = [(button, self.address_of(button.name, row)) for button in offered]
+        addresses = [(button, self.address_of(button.name, row)) for button in self.offered(request, row)]
         return {
             **super().page_context(request, row),
             "buttons": [each for each in addresses if not each[0].danger],
@@ -210,8 +218,6 @@ class ButtonAdmin(ReadOnlyAdmin):
 
     def button_view(self, button: Button, request: HttpRequest, object_id: str) -> HttpResponseBase:
         """Show the confirmation page on GET, and act on POST."""
-        if not self.has_view_permission(request) or not self.viewer(request).may(button.permission):
-            raise PermissionDenied
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return self._get_obj_does_not_exist_redirect(request, self.opts, object_id)  # type: ignore[attr-defined,no-any-return]
@@ -223,6 +229,7 @@ class ButtonAdmin(ReadOnlyAdmin):
             messages.warning(request, said % {"button": button.label})
             return HttpResponseRedirect(back)
         form = button.form(request.POST if request.method == "POST" else None, row=row)
+        form.fields = {**button.fields(row), **form.fields}
         result = None
         if form.is_valid():
             try:
@@ -245,25 +252,25 @@ class ButtonAdmin(ReadOnlyAdmin):
     ) -> HttpResponseBase:
         """Show what a decision about one row is about and what it would do, with the form, which keeps what was filled in."""
         form.focus_first()
-        viewer = self.viewer(request)
-        offered = [each for each in self.buttons if viewer.may(each.permission) and each.offered(row)]
-        instead = next((each for each in offered if each.name == button.instead), None)
+        instead = next((each for each in self.offered(request, row) if each.name == button.instead), None)
         context = {
             **self.page_context(request, row),
             "form": form,
-            "back": back,
-            "about": button.about(row, viewer),
+            "about": button.about(row, self.viewer(request)),
             "effects": button.effects(row),
             "instead": instead and (instead.label, self.address_of(instead.name, row)),
         }
-        return self.confirmation(button, request, [row], context)
+        return self.confirmation(button, request, [row], back, **context)
 
     def confirmation(
-        self, button: Button, request: HttpRequest, rows: Sequence[Any], context: dict[str, Any]
+        self, button: Button, request: HttpRequest, rows: Sequence[Any], back: str, **context: Any
     ) -> HttpResponseBase:
-        """Show the page that says what would be done, and asks."""
+        """Show the page that says what would be done, and asks; without a title it has the heading for one."""
         context = {
             **self.admin_site.each_context(request),
+            "title": context["heading"],
+            "form": ConfirmForm(),
+            "back": back,
             **context,
             "opts": self.opts,
             "media": self.media,
@@ -309,14 +316,9 @@ def _press_selected(
         return None
     heading = _("Selected rows: %(n)d") % {"n": len(rows)}
     hidden = [("action", button.name), ("confirmed", "yes")]
-    context = {
-        "title": heading,
-        "heading": heading,
-        "form": ConfirmForm(),
-        "back": request.get_full_path(),
-        "hidden": hidden + [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows],
-    }
-    return admin.confirmation(button, request, rows, context)
+    hidden += [(ACTION_CHECKBOX_NAME, str(row.pk)) for row in rows]
+    back = request.get_full_path()
+    return admin.confirmation(button, request, rows, back, heading=heading, hidden=hidden)
 
 
 def _act_on_each(button: Button, admin: ButtonAdmin, request: HttpRequest, rows: Sequence[Any]) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from io import StringIO
 from typing import Any, Final
 
@@ -14,12 +15,11 @@ from asgiref.sync import sync_to_async
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import get_fields_from_path
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
-from django.core.exceptions import PermissionDenied
 from django.core.handlers.asgi import ASGIRequest
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponseBadRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path
+from django.urls import URLPattern
 from django.utils.decorators import method_decorator
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import gettext as _
@@ -43,13 +43,9 @@ def sent_in_pieces(request: HttpRequest, response: StreamingHttpResponse) -> Str
 
 async def _in_threads(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """Yield the pieces, each of which is made in a thread: that reads the database."""
-    while (piece := await sync_to_async(_next_of)(pieces)) is not None:
+    # A piece may be empty; None comes after the last one.
+    while (piece := await sync_to_async(partial(next, pieces, None))()) is not None:
         yield piece
-
-
-def _next_of(pieces: Iterator[bytes]) -> bytes | None:
-    """Return the next piece, which may be empty; None after the last one."""
-    return next(pieces, None)
 
 
 FORMULA: Final = re.compile(
@@ -98,11 +94,7 @@ def cell(value: object) -> str:
         return str(value)
     if isinstance(value, datetime):
         return (localtime(value) if is_aware(value) else value).isoformat(timespec="seconds")
-    return value.isoformat() if isinstance(value, date) else _harmless(str(value))
-
-
-def _harmless(text: str) -> str:
-    return FORMULA.sub(r"\1'", text)
+    return value.isoformat() if isinstance(value, date) else FORMULA.sub(r"\1'", str(value))
 
 
 def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
@@ -131,40 +123,31 @@ class CsvAdmin(ReadOnlyAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the screen, and that of the file."""
-        view = self.admin_site.admin_view(self.csv_view)
-        return [path("csv/", view, name=self.address_name("csv")), *super().get_urls()]
+        return [self.page("csv/", self.csv_view, "csv"), *super().get_urls()]
 
     @method_decorator(require_safe)
     def csv_view(self, request: HttpRequest) -> HttpResponseBase:
         """Send the rows of the list, with the filters and the search of its address. GET only: it changes nothing."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
         if "\0" in request.GET.get(SEARCH_VAR, ""):  # the list says so, and is not searched
             return HttpResponseBadRequest()
         try:
             changelist = self.get_changelist_instance(request)
         except IncorrectLookupParameters:
             return HttpResponseBadRequest()
-        masked = self._masked(request)
-        if request.method == "GET" and not masked and self._personal_columns():
-            self._record_download(request, changelist)
-        rows = self._csv_rows(changelist, masked)
         days = [text for name in DAYS if DAY.fullmatch(text := request.GET.get(name, ""))]
-        return csv_response(request, "-".join([f"{self.opts.model_name}s", *days]), rows)
-
-    def _personal_columns(self) -> list[str]:
-        return [
+        personal = [
             name
             for name in self.csv_columns
             if name in self.personal_fields or name.startswith(OF_PERSONAL_DATA)
         ]
+        masked = [] if self.viewer(request).sees_personal_data else personal
+        if request.method == "GET" and not masked and personal:
+            self._record_download(request, changelist, days)
+        rows = self._csv_rows(changelist, masked)
+        return csv_response(request, "-".join([f"{self.opts.model_name}s", *days]), rows)
 
-    def _masked(self, request: HttpRequest) -> frozenset[str]:
-        """Return the columns that this viewer may not see."""
-        sees = self.viewer(request).sees_personal_data
-        return frozenset() if sees else frozenset(self._personal_columns())
-
-    def _csv_rows(self, changelist: ChangeList, masked: frozenset[str]) -> Iterator[Sequence[Any]]:
+    def _csv_rows(self, changelist: ChangeList, masked: Sequence[str]) -> Iterator[Sequence[Any]]:
+        """Yield the rows; ``masked``: the columns that this viewer may not see."""
         yield self.csv_columns
         computed = self.csv_computed
         stored = [name for name in self.csv_columns if name not in computed]
@@ -184,13 +167,12 @@ class CsvAdmin(ReadOnlyAdmin):
         currency = f"{name.removesuffix(field.name)}{getattr(field, 'currency', '')}"
         return exact_value(field, row[name], row.get(currency) or "")
 
-    def _record_download(self, request: HttpRequest, changelist: ChangeList) -> None:
+    def _record_download(self, request: HttpRequest, changelist: ChangeList, days: Sequence[str]) -> None:
         """Record that personal data were downloaded, and by which filters.
 
         Not by which values, but for days: others may be personal data, and the act belongs to no row that could be erased.
         """
         used_filters = {name: value for name, value in changelist.get_filters_params().items() if value}
-        days = [text for text in map(request.GET.get, DAYS) if text and DAY.fullmatch(text)]
         filters = [*sorted(used_filters.keys() - set(DAYS)), *([" – ".join(days)] if days else [])]
         searched = ["search"] if changelist.query else []
         used = ", ".join([*filters, *searched]) or _("no filter")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final
 
 from django.contrib.admin.options import BaseModelAdmin, InlineModelAdmin
@@ -27,7 +28,6 @@ from checkout_integration.admin.site.values import (
     folded,
     hidden,
     in_list,
-    link,
     pretty,
     pretty_body,
     short,
@@ -56,14 +56,18 @@ class Viewer:
         """Whether e-mail addresses, names, cards and raw bodies are shown to them."""
         return self.may("view_personal_data")
 
-    def personal_link(self, address: str | None, *, loopback: bool = False) -> str | SafeString:
-        """Return a link to personal data for those who may see it; "–" for no address."""
-        return link(address, loopback=loopback) if self.sees_personal_data or not address else hidden()
+    def personal(self, value: Value) -> Value:
+        """Return personal data for those who may see them; for others that they are hidden."""
+        return value if self.sees_personal_data else hidden()
 
     def address(self, model: type[Model], page: str, *args: object) -> str:
         """Return the address of a model's list, ``changelist``, or of the page of its row with a key, ``change``."""
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
         return reverse(name, args=args, current_app=self.site_name)
+
+    def row(self, row: Model | None) -> Value:
+        """Return a row's name as a link to its page; "–" for no row."""
+        return self.link(type(row), row.pk, row) if row is not None else NOTHING
 
     def link(self, model: type[Model], primary_key: object, text: object) -> str | SafeString:
         """Return a link to a row's page where they may view it, else its text, which may be HTML; "–" for no row."""
@@ -86,26 +90,29 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "amount": gettext_lazy("amount"),
     "attempt": gettext_lazy("attempt"),
     "attempts": gettext_lazy("attempts"),
+    "blocked": gettext_lazy("blocked"),
     "body": gettext_lazy("body"),
+    "by": gettext_lazy("by"),
     "checkout": gettext_lazy("checkout"),
     "code": gettext_lazy("code"),
+    "created": gettext_lazy("created"),
     "created_at": gettext_lazy("created"),
     "customer": gettext_lazy("customer"),
     "decided_at": gettext_lazy("decided"),
     "decided_by": gettext_lazy("decided by"),
+    "delay": gettext_lazy("delay"),
     "description": gettext_lazy("description"),
     "detail": gettext_lazy("detail"),
     "document": gettext_lazy("document"),
     "document_id": gettext_lazy("id of the document"),
     "due_at": gettext_lazy("due"),
+    "due_or_finished": gettext_lazy("due or finished"),
     "email": gettext_lazy("e-mail"),
     "erased_at": gettext_lazy("erased"),
     "event": gettext_lazy("event"),
     "failed_at": gettext_lazy("failed"),
     "failure": gettext_lazy("failure"),
     "finished_at": gettext_lazy("finished"),
-    "postponed_for": gettext_lazy("postponed, waits for"),
-    "postponed_since": gettext_lazy("postponed since"),
     "incident": gettext_lazy("incident"),
     "ip": gettext_lazy("IP address"),
     "kind": gettext_lazy("kind"),
@@ -120,9 +127,16 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "order": gettext_lazy("order"),
     "order_id": gettext_lazy("order id"),
     "ordered_at": gettext_lazy("created"),
-    "paid_at": gettext_lazy("paid"),
+    "origin": gettext_lazy("origin"),
+    "owned_until": gettext_lazy("owned until"),
+    "paid_until": gettext_lazy("paid until"),
+    "payment_form": gettext_lazy("payment form"),
     "phone": gettext_lazy("phone"),
     "platform_id": gettext_lazy("platform"),
+    "postponed_for": gettext_lazy("postponed, waits for"),
+    "postponed_since": gettext_lazy("postponed since"),
+    "price": gettext_lazy("price"),
+    "product": gettext_lazy("product"),
     "project": gettext_lazy("project"),
     "reason": gettext_lazy("reason"),
     "receipt_number": gettext_lazy("receipt number"),
@@ -130,10 +144,12 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "receiver": gettext_lazy("code of the shop"),
     "recorded_at": gettext_lazy("recorded"),
     "reference": gettext_lazy("reference"),
+    "refund": gettext_lazy("refund"),
     "refunded_at": gettext_lazy("refunded"),
     "resolved_at": gettext_lazy("resolved"),
-    "reversed_at": gettext_lazy("refunded"),
     "resolved_by": gettext_lazy("resolved by"),
+    "reversed_at": gettext_lazy("refunded"),
+    "running_since": gettext_lazy("running since"),
     "signal": gettext_lazy("signal"),
     "started_at": gettext_lazy("started"),
     "state": gettext_lazy("state"),
@@ -141,18 +157,25 @@ FIELD_NAMES: Final[Mapping[str, Text]] = {
     "transaction": gettext_lazy("transaction"),
     "type": gettext_lazy("type"),
     "verdict": gettext_lazy("check"),
+    "virtual_currency": gettext_lazy("virtual currency"),
 }
+
+
+def group(title: Text | None, names: str) -> tuple[Text | None, Any]:
+    """Return a group of fields for ``fieldsets``, from their names with spaces between."""
+    return title, {"fields": names.split()}
 
 
 class ReadOnly(BaseModelAdmin):  # type: ignore[type-arg]  # it cannot be subscripted at run time
     """The base of screens and of tables on their pages: nothing is added, changed or deleted, and values are shown safely.
 
-    A subclass names fields as usual in ``list_display``, ``fieldsets`` or ``fields``. A method of that name may compute the
-    value; it returns text, HTML, a number, a time, a label, a row (which is linked), JSON or bytes (which are folded away).
+    A subclass names fields as usual in ``list_display``, ``fieldsets`` or ``fields``, those of a related row with two
+    underscores. A method of that name may compute the value; it returns text, HTML, a number, a time, a label, a row (which
+    is linked), JSON or bytes (which are folded away).
     """
 
     headings: Mapping[str, Text] = {}
-    """Headings of fields whose column name is not clear enough."""
+    """Headings of fields that have another one here than on other screens."""
     labels: Mapping[str, Mapping[Any, StateLabel]] = {}
     """Labels of the fields with a state."""
     personal_fields: Sequence[str] = ()
@@ -172,7 +195,7 @@ class ReadOnly(BaseModelAdmin):  # type: ignore[type-arg]  # it cannot be subscr
         """Return the groups of fields, as this viewer sees them."""
         viewer, groups = self.viewer(request), self.fieldsets or [(None, {"fields": self.fields or ()})]
         return [
-            (title, {"fields": viewed(self, viewer, list(map(str, options["fields"])))})
+            (title, {"fields": [ViewedField(self, str(name), viewer) for name in options["fields"]]})
             for title, options in groups
         ]
 
@@ -181,19 +204,14 @@ class ReadOnly(BaseModelAdmin):  # type: ignore[type-arg]  # it cannot be subscr
         return flatten_fieldsets(self.get_fieldsets(request, obj))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: rows come from the service and from flows."""
+        """Refuse: rows come from the service and from flows. State is written by flows only, and recorded rows stay."""
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: state is written by flows only."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: recorded rows stay."""
-        return False
+    has_change_permission = has_add_permission
+    has_delete_permission = has_add_permission
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ViewedField:
     """A field of a row as one viewer sees it. Django calls it where it would read a field by its name.
 
@@ -215,7 +233,7 @@ class ViewedField:
     @property
     def short_description(self) -> Text:
         """The heading of the column, or the label of the value."""
-        heading = self.admin.headings.get(self.name) or FIELD_NAMES.get(self.name)
+        heading = self.admin.headings.get(self.name) or FIELD_NAMES.get(self.name.rpartition("__")[2])
         return heading or str(label_for_field(self.name, self.admin.model, self.admin))
 
     @property
@@ -233,7 +251,7 @@ class ViewedField:
 
     def _value(self, row: Model) -> Value:
         method = getattr(self.admin, self.name, None)
-        value = method(row) if callable(method) else getattr(row, self.name)
+        value: Any = reduce(getattr, self.name.split("__"), row) if not callable(method) else method(row)
         if self.name in self.admin.labels:
             value = label_of(self.admin.labels[self.name], value)
         if value is None or value in ("", {}, []):
@@ -265,10 +283,3 @@ def _folded(value: Any) -> Value:
     if isinstance(value, (bytes, memoryview)):
         return folded(pretty_body(value))
     return folded(pretty(value)) if isinstance(value, (Mapping, list)) else ""
-
-
-def viewed(
-    admin: ReadOnly, viewer: Viewer, names: Sequence[str], *, in_list: bool = False
-) -> list[ViewedField]:
-    """Return these fields of a screen as one viewer sees them."""
-    return [ViewedField(admin=admin, name=name, viewer=viewer, in_list=in_list) for name in names]

@@ -21,6 +21,7 @@ from checkout_integration.admin.site.fields import FIELD_NAMES
 from checkout_integration.admin.site.labels import StateLabel, Text
 from checkout_integration.admin.site.values import short
 from checkout_integration.conf import app_settings
+from checkout_integration.flows.accounting import Mode
 
 Choices: TypeAlias = "Mapping[str, tuple[Text, Q]]"
 """The label and the condition of each choice, by its code in the address."""
@@ -37,6 +38,11 @@ class ChoiceFilter(admin.SimpleListFilter):
     choices_of: Callable[[], Choices]
     least_choices = 1
     """With fewer choices it is shown only while it is used."""
+
+    @classmethod
+    def expected_parameters(cls) -> list[str | None]:
+        """Return the parameter; the list asks before there is a filter, too."""
+        return [cls.parameter_name]
 
     def has_output(self) -> bool:
         """Return whether the filter is shown, and applied."""
@@ -59,19 +65,20 @@ class ChoiceFilter(admin.SimpleListFilter):
 
 
 def choice_filter(
-    parameter: str, heading: Text, choices_of: Callable[[], Choices], **attributes: Any
+    parameter: str, heading: Text, choices: Choices | Callable[[], Choices], **attributes: Any
 ) -> type[ChoiceFilter]:
-    """Return a filter by conditions; they are made anew for each request."""
+    """Return a filter by conditions; those of a function are made anew for each request."""
+    choices_of = choices if callable(choices) else lambda: choices
     attributes |= {"title": heading, "parameter_name": parameter, "choices_of": staticmethod(choices_of)}
     return type("ChoiceFilter", (ChoiceFilter,), attributes)
 
 
-class FormFilter(admin.SimpleListFilter):
-    """A filter by what staff type into a form: one text, or several that belong together."""
+class TextFilter(admin.SimpleListFilter):
+    """A filter by what staff type into a form: one text or several, each by a condition of its own; rows meet all of them."""
 
     template = "admin/checkout_integration/form_filter.html"
-    inputs: Sequence[tuple[str, Text, str]]
-    """The parameter, the label and the kind of each input; the first one has the filter's own parameter."""
+    inputs: Sequence[tuple[str, Text, str, Callable[[str], Q]]]
+    """Of each its parameter, label, kind, and the condition of what was typed; the first has the filter's own parameter."""
     problem: Text = ""
     """What is wrong with what was typed."""
 
@@ -80,20 +87,14 @@ class FormFilter(admin.SimpleListFilter):
     ) -> None:
         """Take all parameters of the form."""
         super().__init__(request, params, model, model_admin)
-        for name, _label, _kind in self.inputs:
+        for name, *_rest in self.inputs:
             if name in params:
                 self.used_parameters[name] = params.pop(name)[-1]
 
-    def expected_parameters(self) -> list[str | None]:
+    @classmethod
+    def expected_parameters(cls) -> list[str | None]:
         """Return the parameters of the form."""
-        return [name for name, _label, _kind in self.inputs]
-
-    def text_of(self, name: str) -> str:
-        """Return what was typed. Raises ``IncorrectLookupParameters`` for a text that no database looks for."""
-        text = str(self.used_parameters.get(name) or "").strip()
-        if "\0" in text:
-            raise IncorrectLookupParameters
-        return text
+        return [name for name, *_rest in cls.inputs]
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Text]]:
         """Return the one choice, without which Django does not show the filter."""
@@ -101,11 +102,11 @@ class FormFilter(admin.SimpleListFilter):
 
     def choices(self, changelist: ChangeList) -> Iterator[Any]:
         """Yield the content of the form: its inputs, and the list's other parameters."""
-        own = self.expected_parameters()
+        own = [name for name, *_rest in self.inputs]
         others = {**changelist.get_filters_params(), SEARCH_VAR: [changelist.query]}
-        typed = [str(self.used_parameters.get(name) or "") for name, _label, _kind in self.inputs]
+        typed = [str(self.used_parameters.get(name) or "") for name in own]
         yield {
-            "inputs": [(*each, text) for each, text in zip(self.inputs, typed, strict=True)],
+            "inputs": [(*each[:3], text) for each, text in zip(self.inputs, typed, strict=True)],
             "value": " – ".join(filter(None, typed)),
             "others": [
                 (name, value)
@@ -115,17 +116,17 @@ class FormFilter(admin.SimpleListFilter):
             ],
         }
 
-
-class TextFilter(FormFilter):
-    """A filter by texts, each by a condition of its own; the rows meet all of them."""
-
-    conditions: Mapping[str, Callable[[str], Q]]
-
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows with the texts; none where a text cannot be one of this kind, which the page says."""
+        """Return the rows with the texts; none where a text cannot be one of this kind, which the page says.
+
+        Raises ``IncorrectLookupParameters`` for a text that no database looks for.
+        """
         try:
-            for name, condition in self.conditions.items():
-                if text := self.text_of(name):
+            for name, _label, _kind, condition in self.inputs:
+                text = str(self.used_parameters.get(name) or "").strip()
+                if "\0" in text:
+                    raise IncorrectLookupParameters
+                if text:
                     queryset = queryset.filter(condition(text))
         except ValidationError as wrong:
             self.problem = wrong.message
@@ -134,13 +135,8 @@ class TextFilter(FormFilter):
 
 
 def text_filter(heading: Text, *inputs: tuple[str, Text, str, Callable[[str], Q]]) -> type[TextFilter]:
-    """Return a filter by a form: of each input its parameter, label, kind, and the condition of what was typed."""
-    attributes = {
-        "title": heading,
-        "parameter_name": inputs[0][0],
-        "inputs": [each[:3] for each in inputs],
-        "conditions": {each[0]: each[3] for each in inputs},
-    }
+    """Return a filter by a form with these inputs."""
+    attributes = {"title": heading, "parameter_name": inputs[0][0], "inputs": inputs}
     return type("TextFilter", (TextFilter,), attributes)
 
 
@@ -157,58 +153,59 @@ def of_currency(column: str) -> Callable[[str], Q]:
     return condition
 
 
-class DaysFilter(FormFilter):
-    """The filter by a range of days, in the zone of the page; both of them belong to it."""
-
-    title = _("days")
-    parameter_name = "from_day"
-    inputs = (("from_day", pgettext_lazy("days", "from"), "date"), ("to_day", _("to"), "date"))
-    column: str
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Return the rows of these days. Raises ``IncorrectLookupParameters`` for what is no day."""
-        try:
-            first, last = (
-                date.fromisoformat(text) if (text := self.text_of(name)) else None
-                for name, _label, _kind in self.inputs
-            )
-            after = last + timedelta(days=1) if last else None
-        except (ValueError, OverflowError):
-            raise IncorrectLookupParameters from None
-        if first:
-            queryset = queryset.filter(**{f"{self.column}__gte": midnight(first)})
-        return queryset.filter(**{f"{self.column}__lt": midnight(after)}) if after else queryset
-
-
 def midnight(day: date) -> datetime:
     """Return when a day begins in the zone of the page."""
     begins = datetime.combine(day, time())
     return make_aware(begins) if settings.USE_TZ else begins
 
 
-def days_filter(column: str) -> type[DaysFilter]:
-    """Return a filter by the days of a column."""
-    return type("DaysFilter", (DaysFilter,), {"column": column})
+def _midnight_after(text: str, days: int) -> datetime:
+    """Return when a day begins, or so many days later. Raises ``IncorrectLookupParameters`` for what is no day."""
+    try:
+        return midnight(date.fromisoformat(text) + timedelta(days=days))
+    except (ValueError, OverflowError):
+        raise IncorrectLookupParameters from None
+
+
+def days_filter(column: str) -> type[TextFilter]:
+    """Return a filter by a range of days of a column, in the zone of the page; both of them belong to it."""
+    return text_filter(
+        _("days"),
+        (
+            "from_day",
+            pgettext_lazy("days", "from"),
+            "date",
+            lambda day: Q((f"{column}__gte", _midnight_after(day, 0))),
+        ),
+        ("to_day", _("to"), "date", lambda day: Q((f"{column}__lt", _midnight_after(day, 1)))),
+    )
 
 
 def label_filter(field: str, heading: Text, labels: Mapping[str, StateLabel]) -> type[ChoiceFilter]:
     """Return a filter by a column of states."""
     choices = {code: (label.text, Q((field, code))) for code, label in labels.items()}
-    return choice_filter(field, heading, lambda: choices)
+    return choice_filter(field, heading, choices)
 
 
 def flag_filter(field: str, heading: Text, yes: Text, no: Text) -> type[ChoiceFilter]:
     """Return a filter by a boolean column."""
-    return choice_filter(
-        field, heading, lambda: {"yes": (yes, Q((field, True))), "no": (no, Q((field, False)))}
-    )
+    return choice_filter(field, heading, {"yes": (yes, Q((field, True))), "no": (no, Q((field, False)))})
 
 
 def empty_filter(field: str, heading: Text, empty: Text, filled: Text) -> type[ChoiceFilter]:
     """Return a filter by whether a column is null."""
     is_null = f"{field}__isnull"
     choices = {"no": (empty, Q((is_null, True))), "yes": (filled, Q((is_null, False)))}
-    return choice_filter(f"{field}_known", heading, lambda: choices)
+    return choice_filter(f"{field}_known", heading, choices)
+
+
+def mode_filter(of: Callable[[Q], Q] = lambda mode: mode) -> type[ChoiceFilter]:
+    """Return a filter by test and live, by the rule of `mode_label`, from the condition of their orders."""
+    choices = {
+        Mode.LIVE.value: (_("live"), of(Mode.LIVE.condition())),
+        Mode.TEST.value: (_("test"), of(Mode.TEST.condition())),
+    }
+    return choice_filter("mode", _("mode"), choices)
 
 
 class DateFilter(admin.DateFieldListFilter):

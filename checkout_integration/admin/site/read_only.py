@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from django.contrib import admin
@@ -13,18 +13,19 @@ from django.db.models import Model, Q, QuerySet
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from checkout_integration import flows
-from checkout_integration.admin.site.fields import ReadOnly, Viewer, viewed
+from checkout_integration.admin.site.fields import ReadOnly, ViewedField, Viewer
 from checkout_integration.admin.site.labels import Text
 from checkout_integration.admin.site.large_tables import BoundedPaginator, of_account, within
 from checkout_integration.admin.site.values import Value, short
 from checkout_integration.models import StaffAct
+from checkout_integration.views.transactions import outside_transactions
 
 NEWEST: Final = 50
 """Rows of a related table that a page shows."""
@@ -65,6 +66,24 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         """Return the addresses of the screen. The acts of staff are a list of their own, not a page of each row."""
         return [url for url in super().get_urls() if url.name != self.address_name("history")]
 
+    def page(
+        self, route: str, view: Callable[..., Any], name: str, *, needs: str = "", calls_service: bool = False
+    ) -> URLPattern:
+        """Return an address of the screen for those who may view it, and have the permission ``needs``.
+
+        ``calls_service``: its view is never inside a transaction of the request.
+        """
+
+        def permitted(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if not self.has_view_permission(request) or (needs and not self.viewer(request).may(needs)):
+                raise PermissionDenied
+            return view(request, *args, **kwargs)
+
+        page = self.admin_site.admin_view(permitted)
+        return path(
+            route, outside_transactions(page) if calls_service else page, name=self.address_name(name)
+        )
+
     def record(self, request: HttpRequest, act: StaffAct.Act, **about: Any) -> None:
         """Record what the viewer looks up."""
         assert isinstance(request.user, AbstractBaseUser)
@@ -82,12 +101,17 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Allow the filters of this list only: any other lookup in the address would let staff probe masked columns."""
+        # One that is a pair (column, class) has the lookups of its column.
         columns = [choice[0] for choice in self.list_filter if isinstance(choice, tuple)]
-        return lookup in _parameters(self.list_filter) or lookup.partition("__")[0] in columns
+        own: list[Any] = [choice for choice in self.list_filter if not isinstance(choice, tuple)]
+        return lookup.partition("__")[0] in columns or any(
+            lookup in each.expected_parameters() for each in own
+        )
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Return the columns of the list."""
-        return viewed(self, self.viewer(request), list(map(str, self.list_display)), in_list=True)
+        viewer = self.viewer(request)
+        return [ViewedField(self, str(name), viewer, in_list=True) for name in self.list_display]
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         """Return the list, with the chosen filters in words. Nothing is selected to be viewed, so its title is its name."""
@@ -134,29 +158,27 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
         rows = self.model._default_manager.filter(pk=key)
         return (rows.select_related(*self.page_related) if self.page_related else rows).first()
 
-    @method_decorator(require_safe)
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",
-        extra_context: dict[str, Any] | None = None,
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        """Show the list."""
+        return super().changelist_view(request, {**(extra_context or {}), **self.list_context(request)})
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Return what the page of the list shows beside it."""
+        return {}
+
+    @method_decorator(require_safe)
+    def change_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Show the page of one row."""
-        return super().change_view(request, object_id, form_url, extra_context)
+        return super().change_view(request, *args, **kwargs)
 
     def render_change_form(
-        self,
-        request: HttpRequest,
-        context: dict[str, Any],
-        add: bool = False,
-        change: bool = False,
-        form_url: str = "",
-        obj: Any = None,
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
         """Add what every page of a row needs."""
-        context |= self.page_context(request, obj)
-        return super().render_change_form(request, context, add, change, form_url, obj)
+        context |= self.page_context(request, kwargs["obj"])
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def page_context(self, request: HttpRequest, row: Any) -> dict[str, Any]:
         """Return the heading of a row's page and the note on top of it."""
@@ -184,17 +206,40 @@ class ReadOnlyAdmin(ReadOnly, admin.ModelAdmin):  # type: ignore[type-arg]
 class ReportAdmin(ReadOnlyAdmin):
     """A page about many rows in the place of their list, and perhaps a file; a row has no page."""
 
+    title: Text = ""
+    template = ""
+    """The page; "" where a list is part of it."""
+    view_permission = ""
+    """Of a page about no table of its own."""
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether the viewer may see the page."""
+        if self.view_permission:
+            return self.viewer(request).may(self.view_permission)
+        return super().has_view_permission(request, obj)
+
     def get_urls(self) -> list[URLPattern]:
         """Return the addresses of the page, which has the name of a list, and of the file."""
         return [url for url in super().get_urls() if str(url.name).endswith(("_changelist", "_csv"))]
 
-    def report(self, request: HttpRequest, template: str, title: str, **context: Any) -> HttpResponse:
-        """Return the page, for those who may view it."""
+    @method_decorator(require_safe)
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show the page, for those who may view it."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        context |= {"opts": self.opts, "media": self.media, "title": title}
-        context |= self.admin_site.each_context(request)
-        return TemplateResponse(request, f"admin/checkout_integration/{template}", context)
+        if not self.template:
+            return super().changelist_view(request, {"title": self.title, **(extra_context or {})})
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "media": self.media,
+            "title": self.title,
+            **(extra_context or {}),
+            **self.list_context(request),
+        }
+        return TemplateResponse(request, f"admin/checkout_integration/{self.template}", context)
 
 
 class NewestFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
@@ -224,13 +269,3 @@ def _chosen(changelist: ChangeList) -> Iterator[str]:
         choices: list[Any] = list(spec.choices(changelist))
         yield from (str(choice["display"]) for choice in choices[1:] if choice.get("selected"))
         yield from (str(choice["value"]) for choice in choices if choice.get("value"))
-
-
-def _parameters(choices: Iterable[Any]) -> list[str]:
-    """Return the names of the parameters of filters. One that is a pair (column, class) has the lookups of its column."""
-    own = [choice for choice in choices if not isinstance(choice, tuple)]
-    return [
-        name
-        for each in own
-        for name in [name for name, *_ in getattr(each, "inputs", ())] or [each.parameter_name]
-    ]

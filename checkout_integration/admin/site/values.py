@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
@@ -82,6 +82,11 @@ def badge(label: StateLabel) -> SafeString:
     )
 
 
+def remarked(value: Value, remark: Value) -> Value:
+    """Return a value with a remark in small type; alone without one."""
+    return format_html('{} <span class="ci-reason">{}</span>', value, remark) if remark else value
+
+
 def hidden() -> SafeString:
     """Return the placeholder for personal data that the viewer may not see."""
     return format_html('<span class="ci-hidden">{}</span>', _("hidden"))
@@ -99,8 +104,10 @@ def link(address: str | None, *, loopback: bool = False) -> str | SafeString:
     )
 
 
-def copyable(text: str, label: Text) -> SafeString:
-    """Return a text in a read-only field; where scripts run, with a button that copies it."""
+def copyable(text: str, label: Text) -> str | SafeString:
+    """Return a text in a read-only field; where scripts run, with a button that copies it. "" for no text."""
+    if not text:
+        return ""
     return format_html(
         '<span class="ci-copy"><input type="text" readonly value="{}" size="{}" aria-label="{}"> '
         '<button type="button" class="button" aria-label="{}: {}" data-ci-copy="{}" hidden>{}</button> '
@@ -228,17 +235,24 @@ def _shortened(word: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A short table on a page. Without rows its text for "empty" is shown; without that, nothing."""
+    """A short table on a page. Without rows its text for "empty" is shown; without that, nothing.
+
+    Each cell has the label of its column: in a narrow window the cells of a row stand below each other.
+    """
 
     title: Text
-    columns: Sequence[Text]
-    rows: Sequence[Sequence[Value]]
+    labelled: Sequence[Sequence[tuple[Text, Value]]]
     empty: Text = ""
 
     @property
+    def rows(self) -> list[list[Value]]:
+        """The cells alone."""
+        return [[cell for _label, cell in row] for row in self.labelled]
+
+    @property
     def labelled_rows(self) -> list[list[tuple[Text, Value]]]:
-        """Rows whose cells have the label of their column, for a narrow window, where cells stand below each other."""
-        return [list(zip(self.columns, map(breakable, row), strict=True)) for row in self.rows]
+        """The rows, whose long words may end a line."""
+        return [[(label, breakable(cell)) for label, cell in row] for row in self.labelled]
 
 
 @dataclass(frozen=True)
@@ -251,6 +265,13 @@ class FieldGroup:
     title: Text
     fields: Sequence[tuple[Text, Value]]
     specified: bool = False
+
+
+class Answer(NamedTuple):
+    """What a page answers to a question: a value in large type, and a few lines in small type."""
+
+    value: Value
+    details: Sequence[Value] = ()
 
 
 def field_group(title: Text, fields: Iterable[tuple[Text, Value]]) -> FieldGroup:
