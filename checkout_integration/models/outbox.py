@@ -205,6 +205,9 @@ class ReceiverRun(Row):
             models.Index(fields=["due_at"], name="ci_receiver_run_day"),
         ]
 
+    paused_for = ""
+    """Why staff have paused its receiver, once a page has looked."""
+
     def __str__(self) -> str:
         return f"{self.message} → {self.receiver}"
 

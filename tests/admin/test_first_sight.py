@@ -331,6 +331,8 @@ def test_what_was_delivered_to_the_account_of_an_undone_claim_is_moved_by_hand(
     question = words(admin_client, press(Order.objects.get(), "link-account"))
     assert "belongs to the account vera, and stays there: a link moves nothing." in question
     assert "undo the claim on the page of the checkout first" in question and "by hand" not in question
+    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    assert moved not in words(admin_client, page), "a refund takes back what was delivered, wherever"
 
 
 def pulled(settings: Any) -> None:
@@ -386,3 +388,17 @@ def test_goods_that_the_shop_gave_before_a_game_server_came(
     said = words(admin_client, page_address("order", Order.objects.get()))
     assert "The goods were taken back" in said
     assert "revoked" in said.partition("Were the goods granted?")[2][:60]
+
+
+def test_a_pause_is_said_before_every_process_knows(
+    admin_client: Client, admin_user: User, checkout_deliver: Deliver, listen: Listening
+) -> None:
+    """A payment a second after it waits, and the order says so, with the reason."""
+    listen(checkout_paid, lambda **_: None, name="shop.receivers.grant")
+    record_now()
+    flows.operations.pause_receiver("shop.receivers.grant", staff=admin_user, reason="the game is down")
+    checkout_deliver(order=order_document_for(CheckoutFactory()))
+    ReceiverRun.objects.update(state="due", finished_at=None)
+    page = words(admin_client, page_address("order", Order.objects.get()))
+    assert "The goods wait: staff have paused the shop's code" in page and "being delivered" not in page
+    assert "Their reason: the game is down." in page

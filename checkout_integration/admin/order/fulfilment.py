@@ -24,7 +24,7 @@ from checkout_integration.admin.site.values import (
 from checkout_integration.conf import app_settings
 from checkout_integration.flows.monitoring import LONGEST_LEFT
 from checkout_integration.flows.outbox import UNFINISHED
-from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, ReceiverRun
+from checkout_integration.models import FailedAttempt, Grant, Order, OutboxMessage, Receiver, ReceiverRun
 from checkout_integration.policy.state import OrderState
 from checkout_integration.policy.verdict import Verdict, VerdictStatus
 
@@ -58,7 +58,10 @@ def of_goods(
         text = _("The goods were taken back {}.") if gone else _("Delivered {}.")
         return format_html(text, moment(max(ends)))
     if any(run.state == ReceiverRun.State.PAUSED for run in concerned):
-        return _("The goods wait: staff have paused the shop's code, and it runs when they resume it.")
+        reasons = dict.fromkeys(visible(run.paused_for) for run in concerned if run.paused_for)
+        text = _("The goods wait: staff have paused the shop's code, and it runs when they resume it.")
+        why = _("Their reason: {}.")
+        return format_html("{} {}", text, format_html(why, "; ".join(reasons))) if reasons else text
     if causes := dict.fromkeys(run.postponed_for for run in concerned if run.is_postponed):
         return format_html(_("The goods wait: {}."), visible("; ".join(causes)))
     if any(run.state in UNFINISHED for run in concerned):
@@ -66,6 +69,16 @@ def of_goods(
     has_goods = bool(fetched_at) or any(run.state == ReceiverRun.State.DONE for run in giving)
     is_left = gone and has_goods and not _is_unfetched(grant)
     return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
+
+
+def mark_paused(runs: Sequence[ReceiverRun]) -> None:
+    """Mark the runs whose receiver staff have paused, with the reason: other processes learn of it within a minute."""
+    waiting = [run for run in runs if run.state in (ReceiverRun.State.DUE, ReceiverRun.State.PAUSED)]
+    paused = Receiver.objects.filter(paused_at__isnull=False) if waiting else Receiver.objects.none()
+    reasons = {name: row.paused_for for row in paused for name in (row.name, *row.names)}
+    for run in waiting:
+        if run.receiver in reasons:
+            run.state, run.paused_for = ReceiverRun.State.PAUSED, reasons[run.receiver]
 
 
 def fulfilment_summary(

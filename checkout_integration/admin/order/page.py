@@ -20,6 +20,7 @@ from checkout_integration.admin.order.fulfilment import (
     fulfilment_summary,
     has_failed,
     is_tried_again,
+    mark_paused,
     of_goods,
     runs_by_itself,
 )
@@ -177,6 +178,7 @@ def order_page(order: Order, viewer: Viewer) -> dict[str, Any]:
     runs = list(
         ReceiverRun.objects.filter(message__in=about).select_related("message").order_by("-pk")[:NEWEST]
     )
+    mark_paused(runs)
     state, items, reversals = state_of(order), items_of(order), reversals_of(order)
     incidents = incidents_of(order)
     history = history_of(order)
@@ -294,7 +296,7 @@ def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, pa
         )
     if paid_again and state.stands:
         return _("Look at the customer's other order below: perhaps one of them is too many.")
-    if _was_elsewhere(order, runs):
+    if state.stands and _was_elsewhere(order, runs):
         return _("Another account had this purchase before: what was delivered there is moved by hand.")
     return "" if any(run.state in UNFINISHED for run in runs) else _("Nothing to do.")
 
