@@ -138,11 +138,19 @@ def test_what_became_of_the_goods(
     assert "member of staff accepted" not in shown
 
 
-def test_what_is_on_its_way_is_said(admin_client: Client) -> None:
-    """Not that there is nothing to do."""
+@pytest.mark.parametrize(
+    ("runner", "said"),
+    [
+        ("worker", "The goods are being delivered."),
+        ("request", "The goods wait: the shop&#x27;s code runs with the next notification."),
+    ],
+)
+def test_what_is_on_its_way_is_said(admin_client: Client, settings: Any, runner: str, said: str) -> None:
+    """Not that there is nothing to do, nor that something runs where nothing does."""
+    settings.CHECKOUT_INTEGRATION = {**settings.CHECKOUT_INTEGRATION, "RUNNER": runner}
     order = _checked()
     rows.make_run(order, state="due", finished_at=None, attempts=0)
-    assert "The goods are being delivered." in (html := page_of(admin_client, order))
+    assert said in (html := page_of(admin_client, order)).replace("&#39;", "&#x27;")
     assert "Nothing to do." not in html
 
 

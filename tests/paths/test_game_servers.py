@@ -122,6 +122,32 @@ def test_what_is_refunded_while_it_is_given_is_taken_back(shop: Any, checkout_sa
     assert owned == ["sword"]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_game_that_died_before_it_acknowledged_takes_back_what_was_refunded(
+    shop: Any, checkout_sandbox: Sandbox
+) -> None:
+    """The grant is not listed any more; the game asks by what it has recorded, and is told once."""
+    ada = User.objects.create_user("ada")
+    sold = flows.create_checkout(type="product", products=["axe"], user=ada)
+    checkout_sandbox.payments.pay(sold.order_id)
+    call_command("checkout_sync", "--lane", "recent")
+    recorded: list[Any] = []
+
+    def give_and_die(grant: Any) -> None:
+        recorded.append(grant)
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        shop.deliver(str(ada.pk), give_and_die, recorded.remove)
+    checkout_sandbox.payments.refund(sold.order_id)
+    call_command("checkout_sync", "--lane", "recent")
+    shop.deliver(str(ada.pk), give_and_die, recorded.remove)
+    assert len(recorded) == 1, "nothing is listed"
+    for grant in recorded:
+        shop.acknowledge(grant, recorded.remove)
+    assert recorded == []
+
+
 @pytest.mark.django_db
 def test_receivers_and_what_undid_them_are_retired() -> None:
     """By the page's commands: their runs wait for no process any more."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.site.fields import Viewer
 from checkout_integration.admin.site.labels import POSTPONED, RUN_STATES, StateLabel, label_of
@@ -31,6 +32,7 @@ from checkout_integration.policy.verdict import Verdict, VerdictStatus
 GRANT: Final = "checkout_paid"
 REVOKE: Final = "checkout_reversed"
 NEWEST_FAILURES: Final = 20
+LEFT: Final = gettext_lazy("No code of the shop has taken the goods back: do it by hand.")
 
 
 def of_newest_grant(runs: Sequence[ReceiverRun]) -> list[ReceiverRun]:
@@ -65,10 +67,12 @@ def of_goods(
     if causes := dict.fromkeys(run.postponed_for for run in concerned if run.is_postponed):
         return format_html(_("The goods wait: {}."), visible("; ".join(causes)))
     if any(run.state in UNFINISHED for run in concerned):
-        return _("The goods are being taken back.") if gone else _("The goods are being delivered.")
+        text = _("The goods are being taken back.") if gone else _("The goods are being delivered.")
+        due = any(run.state == ReceiverRun.State.DUE for run in concerned) and not runs_by_itself()
+        return _("The goods wait: the shop's code runs with the next notification.") if due else text
     has_goods = bool(fetched_at) or any(run.state == ReceiverRun.State.DONE for run in giving)
     is_left = gone and has_goods and not _is_unfetched(grant)
-    return _("No code of the shop has taken the goods back: do it by hand.") if is_left else ""
+    return str(LEFT) if is_left else ""
 
 
 def mark_paused(runs: Sequence[ReceiverRun]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from checkout_integration.admin.order.fulfilment import (
     GRANT,
+    LEFT,
     failures_table,
     fulfilment_summary,
     has_failed,
@@ -274,20 +275,25 @@ def _what_to_do(
         return format_html(since, text, moment(granting[-1].recorded_at)), ("check",)
     is_guests = order.checkout is not None and order.checkout.owner_id is None and not order.checkout.gift
     fetched = [each.grant for each in granting if each.grant and each.grant.waits_for_server]
-    goods = of_goods(order, state, messages, runs)
-    if fetched:
-        server = _("The goods wait until the guest adds the purchase to an account.")
-        server = server if is_guests else _("The goods wait for a game server.")
-        goods = format_html_join(" ", "{}", [(each,) for each in (server, goods) if each])
-    lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), goods]
-    lines.append(_at_last(order, state, runs, paid_again=paid_again))
+    goods = [of_goods(order, state, messages, runs)]
+    if fetched and is_guests:  # the claim is what the shop's code waits for, too
+        goods = [_("The goods wait until the guest adds the purchase to an account.")]
+    elif fetched:
+        goods.insert(0, _("The goods wait for a game server."))
+    lines = [*_of_renewal(order, state), *_of_money(order, state, reversals), *goods]
+    delivered = [run.finished_at for run in runs if run.state == ReceiverRun.State.DONE]
+    delivered += [each.grant.acknowledged_at for each in granting if each.grant]
+    is_elsewhere = state.stands and _was_elsewhere(order, [at for at in delivered if at])
+    at_last = _at_last(order, state, paid_again=paid_again, is_elsewhere=is_elsewhere)
+    is_busy = LEFT in goods or any(run.state in UNFINISHED for run in runs)
+    lines.append(at_last or ("" if is_busy else _("Nothing to do.")))
     waits = is_guests and (fetched or any(run.is_postponed for run in runs))
     button = "link-account" if waits else "check"
     return format_html_join(" ", "{}", [(line,) for line in lines if line]), (button,)
 
 
-def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, paid_again: bool) -> Value:
-    """Return what is left to somebody where nothing waits or has failed; mostly nothing."""
+def _at_last(order: Order, state: OrderState, *, paid_again: bool, is_elsewhere: bool) -> Value:
+    """Return what is left to somebody where nothing waits or has failed; mostly ""."""
     if state.status == OrderStatus.CHARGEBACK:
         return _("To contest it at the bank, download the evidence.")
     if order.verdict == VerdictStatus.ACCEPTED and order.checkout is None and state.stands:
@@ -296,25 +302,27 @@ def _at_last(order: Order, state: OrderState, runs: Sequence[ReceiverRun], *, pa
         )
     if paid_again and state.stands:
         return _("Look at the customer's other order below: perhaps one of them is too many.")
-    if state.stands and _was_elsewhere(order, runs):
+    if is_elsewhere:
         return _("Another account had this purchase before: what was delivered there is moved by hand.")
-    return "" if any(run.state in UNFINISHED for run in runs) else _("Nothing to do.")
+    return ""
 
 
-def _was_elsewhere(order: Order, runs: Sequence[ReceiverRun]) -> bool:
-    """Return whether code of the shop ran when another account had the purchase: by a link, or a claim that was undone."""
+def _was_elsewhere(order: Order, delivered: Sequence[datetime]) -> bool:
+    """Return whether it was delivered when another account had it: by a link, or a claim that was undone."""
     checkout, customer = order.checkout, order.user
-    if checkout is None:
+    if checkout is None or not delivered:
         return False
-    ends = [run.finished_at for run in runs if run.state == ReceiverRun.State.DONE and run.finished_at]
-    lost = Q()
-    if ends and (checkout.claimed_at or checkout.user_id is None):
-        lost |= Q(order=order, act=StaffAct.Act.UNCLAIM, recorded_at__gt=min(ends))
+    if checkout.claimed_at or checkout.user_id is None:
+        undone = StaffAct.objects.filter(order=order, act=StaffAct.Act.UNCLAIM)
+        lost = undone.filter(recorded_at__gt=min(delivered)).order_by("pk").first()
+        if lost is not None and lost.account_id != checkout.user_id:
+            return True
     linked_at = customer.linked_at if customer else None
-    ran_before = [at for at in ends if linked_at is None or at < linked_at]
-    if customer and ran_before and (checkout.by_link or checkout.user_id is None):
-        lost |= Q(customer=customer, act=StaffAct.Act.LINK)
-    return bool(lost) and StaffAct.objects.filter(lost).exclude(account=checkout.user_id).exists()
+    before = [at for at in delivered if linked_at is None or at < linked_at]
+    if not (customer and before and (checkout.by_link or checkout.user_id is None)):
+        return False
+    links = StaffAct.objects.filter(customer=customer, act=StaffAct.Act.LINK)
+    return links.exclude(account=checkout.user_id).exists()
 
 
 def _of_failures(runs: Sequence[ReceiverRun]) -> tuple[Value, Sequence[str]] | None:
