@@ -16,7 +16,7 @@ NO_DATA = "There is no data of such a customer."
 
 
 def add_customer_options(parser: CommandParser) -> None:
-    """Add the options that name one customer, in one project or in all."""
+    """Add the options that name one customer, in one project or in all, and the one that says why."""
     whom = parser.add_mutually_exclusive_group(required=True)
     whom.add_argument("--customer", type=int, help="primary key of the customer's row")
     whom.add_argument("--external-id", type=filled, help="the customer's id in this shop")
@@ -24,10 +24,6 @@ def add_customer_options(parser: CommandParser) -> None:
     whom.add_argument("--email", type=filled, help="e-mail address of one of their orders")
     whom.add_argument("--order-id", type=filled, help="the service's id of one of their orders")
     parser.add_argument("--project", type=filled, help="alias of a project; all projects when not given")
-
-
-def add_request_options(parser: CommandParser) -> None:
-    """Add the option that says why."""
     parser.add_argument(
         "--reason", type=filled, help="why; stored for good, so without personal data of the customer"
     )

@@ -20,15 +20,8 @@ from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.urls import NoReverseMatch
 
-from checkout_integration import checks, flows
+from checkout_integration import checks, errors, flows
 from checkout_integration.conf import Project, app_settings
-from checkout_integration.errors import (
-    BadCredentials,
-    CheckoutError,
-    DeadlineExceeded,
-    ListFailed,
-    ServiceUnreachable,
-)
 from checkout_integration.flows.database import database_now, state_database
 from checkout_integration.flows.monitoring import WHO_WORKS, Finding
 from checkout_integration.flows.outbox import connected_here, is_absent, read_receivers, rows_of
@@ -126,10 +119,10 @@ def _service() -> Iterator[Finding]:
             with flows.sync.service_client(alias) as client:
                 client.within(PATIENCE).list_transactions(TransactionFilter(limit=1))
             is_rotated = len(project.secrets) > 1
-        except CheckoutError as error:
-            away = isinstance(error, (ServiceUnreachable, DeadlineExceeded))
+        except errors.CheckoutError as error:
+            away = isinstance(error, (errors.ServiceUnreachable, errors.DeadlineExceeded))
             mend = "Correct BASE_URL and LIST_URL, or let this host reach them."
-            if isinstance(error, (BadCredentials, ListFailed)):
+            if isinstance(error, (errors.BadCredentials, errors.ListFailed)):
                 mend = "Compare PROJECT_ID and SECRET_KEY with the project's page at the service."
             name = "service_away" if away else "service_refuses"
             yield _wrong(name, f"The transaction list cannot be read: {error}.", mend, alias)

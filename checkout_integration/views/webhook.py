@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
@@ -82,10 +82,6 @@ def _refuse(answer: WebhookResponse, project: str, *, packed: bool) -> HttpRespo
     return respond(answer, packed=packed)
 
 
-class _Source(Protocol):
-    def read(self, size: int, /) -> bytes: ...
-
-
 def _body(request: HttpRequest) -> bytes | WebhookResponse:
     """Return the body as sent, within the limit, or the response that refuses it unread.
 
@@ -100,26 +96,26 @@ def _body(request: HttpRequest) -> bytes | WebhookResponse:
         return NO_LENGTH
     if length > LARGEST_BODY:
         return TOO_LARGE
-    return _read(request, request, length) if length else b""
+    return _read(request, request.read, length) if length else b""
 
 
 def _body_without_length(request: HttpRequest) -> bytes | WebhookResponse:
     """Read a body that is chunked, or of a protocol that needs no length, as HTTP/2."""
     if hasattr(request, "scope"):  # ASGI: Django has put the whole body together
-        source: _Source = request
+        source: Callable[[int], bytes] = request.read
     elif request.META.get("wsgi.input_terminated"):
-        source = request.META["wsgi.input"]
+        source = request.META["wsgi.input"].read
     else:
         return NO_LENGTH if "HTTP_TRANSFER_ENCODING" in request.META else b""
     body = _read(request, source, LARGEST_BODY + 1)
     return TOO_LARGE if len(body) > LARGEST_BODY else body
 
 
-def _read(request: HttpRequest, source: _Source, size: int) -> bytes:
+def _read(request: HttpRequest, source: Callable[[int], bytes], size: int) -> bytes:
     """Read bytes of the body; not ``request.body``, which obeys DATA_UPLOAD_MAX_MEMORY_SIZE, unless it was read before."""
     body: bytes | None = getattr(request, "_body", None)
     # Without a length, Django gives a middleware b"" and leaves the input unread.
-    return body or source.read(size)
+    return body or source(size)
 
 
 def respond(answer: WebhookResponse, *, packed: bool = False) -> HttpResponse:

@@ -282,7 +282,8 @@ class ReceiverRunAdmin(ButtonAdmin):
 
     def postponed_for(self, row: ReceiverRun) -> str:
         """Return what it waits for; "" once it has ended, whose cause the order's timeline keeps."""
-        return row.postponed_for if row.is_postponed else ""
+        waits = row.is_postponed or row.state == ReceiverRun.State.PAUSED
+        return row.postponed_for if waits else ""
 
     def due_or_finished(self, row: ReceiverRun) -> datetime:
         """Return when it finished, or is due."""

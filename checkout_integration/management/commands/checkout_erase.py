@@ -9,12 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
-from checkout_integration.management.customers import (
-    add_customer_options,
-    add_request_options,
-    find_customer,
-    request_of,
-)
+from checkout_integration.management.customers import add_customer_options, find_customer, request_of
 from checkout_integration.management.database_command import StaffCommand, Step, step_of
 
 
@@ -30,7 +25,6 @@ class Command(StaffCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: which customer, in which project, why, and whether to ask for confirmation."""
         add_customer_options(parser)
-        add_request_options(parser)
         parser.add_argument(
             "--dry-run", action="store_true", help="show what would be erased, and erase nothing"
         )

@@ -9,12 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from checkout_integration import flows
-from checkout_integration.management.customers import (
-    add_customer_options,
-    add_request_options,
-    find_customer,
-    request_of,
-)
+from checkout_integration.management.customers import add_customer_options, find_customer, request_of
 from checkout_integration.management.database_command import StaffCommand
 from checkout_integration.management.options import filled
 
@@ -32,7 +27,6 @@ class Command(StaffCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: which customer, in which project, why, and where to write."""
         add_customer_options(parser)
-        add_request_options(parser)
         parser.add_argument(
             "--output",
             type=filled,

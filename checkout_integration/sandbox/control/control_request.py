@@ -23,6 +23,7 @@ PAYMENT_FIELDS: Final = (
     " receipt_phone billing_country billing_state billing_zip"
 ).split()
 """The keys that describe a payment."""
+_CONSENTS: Final = ("saved", "recurring", "notify_sale", "notify_new_region")
 _LARGEST_NUMBER: Final = 10**9
 
 
@@ -68,12 +69,8 @@ def payment_details(body: ControlRequest) -> dict[str, Any]:
     """Return the arguments of `Payments.pay`, without the order."""
     details = {
         "method": _payment_method(body),
-        "saved": body.boolean("saved") or False,
-        "recurring": body.boolean("recurring") or False,
-        "notify_sale": body.boolean("notify_sale") or False,
-        "notify_new_region": body.boolean("notify_new_region") or False,
-        "notify_new_region_email": body.text("notify_new_region_email", longest=254) or "",
-        "receipt_email": body.text("receipt_email", longest=254) or "",
+        **{name: body.boolean(name) or False for name in _CONSENTS},
+        **{name: body.text(name, longest=254) or "" for name in ("notify_new_region_email", "receipt_email")},
         "receipt_phone": body.matching("receipt_phone", PHONE, "a phone number") or "",
         "billing_country": body.matching("billing_country", COUNTRY, "an ISO 3166-1 alpha-2 code") or "",
         "billing_state": body.text("billing_state", longest=6) or "",

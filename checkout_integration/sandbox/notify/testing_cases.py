@@ -93,8 +93,9 @@ class TestingCases:
         """
         if not project.webhook_url:
             raise RefusedError(409, "sb000008", "the project has no webhook URL")
-        event = _event_of(project, case)
-        if event is Event.USER_VALIDATE and case is TestingCase.NON_EXISTING_USER:
+        asks = project.mode is WebhookMode.PRE_APPROVAL and case in _ABOUT_USERS
+        event = Event.USER_VALIDATE if asks else Event.PAYMENT_SUCCESS
+        if asks and case is TestingCase.NON_EXISTING_USER:
             external_id = f"nobody-{uuid.uuid4().hex[:12]}"
         response = self._send(project, case, event, external_id)
         expected_code, code = _CODES.get(case, ""), _code_of(response.body)
@@ -166,12 +167,6 @@ class TestingCases:
             never = write_moment(_EPOCH)
             payload |= {"status": "", "object": "", "canceled_at": never, "refunded_at": never}
         return payload
-
-
-def _event_of(project: SandboxProject, case: TestingCase) -> Event:
-    if project.mode is WebhookMode.PRE_APPROVAL and case in _ABOUT_USERS:
-        return Event.USER_VALIDATE
-    return Event.PAYMENT_SUCCESS
 
 
 def _code_of(body: bytes) -> str:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from checkout_integration.sandbox.control.control_request import PAYMENT_FIELDS
+from checkout_integration.sandbox.control.control_views import ACTS
 
 SETTINGS: Final = (
     "mode live dynamic_urls retry_interval retry_limit retry_schedule attempt_timeout charge_currency charge_rate"
@@ -21,19 +21,14 @@ SETTINGS: Final = (
 """Settings of the project that a story may change; restored at its end."""
 SHIPPED: Final = files("checkout_integration.sandbox") / "scenarios"
 NEEDS: Final = {"previous_secret_key", "known_user"}
+_MORE: Final = {"pay": "outcome", "renew": "as"}
+"""What a story says of an act beside what the service is told."""
 VERBS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     verb: (main, frozenset((main + " " + more).split()))
     for verb, main, more in (
         ("create", "order", "by with user"),
-        ("pay", "order", f"outcome {' '.join(PAYMENT_FIELDS)}"),
-        ("decline", "order", ""),
-        ("cancel", "order", "after_payment"),
+        *((act, "order", f"{' '.join(known)} {_MORE.get(act, '')}") for act, (known, _) in ACTS.items()),
         ("try_again", "order", "as"),
-        ("refund", "order", "amount reason"),
-        ("chargeback", "order", ""),
-        ("renew", "order", "as declined"),
-        ("expire", "order", ""),
-        ("resend", "order", "event"),
         ("advance", "by", "times"),
         ("fault", "kind", "point subject skip times probability status seconds number target"),
         ("drop", "subject", "times"),
