@@ -316,7 +316,8 @@ def test_what_was_delivered_to_the_account_of_an_undone_claim_is_moved_by_hand(
     """The shop's code does not run again for the next one. An account that claims it again has all it needs."""
     listen(checkout_paid, lambda **_: None, name="shop.receivers.grant")
     checkout = CheckoutFactory()
-    checkout_deliver(order=order_document_for(checkout))
+    document = order_document_for(checkout)
+    checkout_deliver(order=document)
     page = page_address("order", Order.objects.get())
     juno, vera = (User.objects.create_user(name) for name in ("juno", "vera"))
     moved = "Another account had this purchase before: what was delivered there is moved by hand."
@@ -331,7 +332,7 @@ def test_what_was_delivered_to_the_account_of_an_undone_claim_is_moved_by_hand(
     question = words(admin_client, press(Order.objects.get(), "link-account"))
     assert "belongs to the account vera, and stays there: a link moves nothing." in question
     assert "undo the claim on the page of the checkout first" in question and "by hand" not in question
-    checkout_deliver(notification("payment.refund", order_document_for(checkout, status="refunded")))
+    checkout_deliver(notification("payment.refund", {**document, "status": "refunded"}))
     assert moved not in words(admin_client, page), "a refund takes back what was delivered, wherever"
 
 

@@ -423,9 +423,8 @@ def pause_receiver(name: str, *, staff: Actor | None = None, reason: str) -> int
 
     A run that a process has claimed goes on; other processes know of it within a minute.
     """
-    with_retries(
-        record_now
-    )  # so that one is found that was connected just now, or whose row a test has flushed
+    # So that one is found that was connected just now, or whose row a test has flushed.
+    with_retries(record_now)
     if not (names := _set_pause(name, database_now(), reason)):
         return None
     take_out_paused(this_process.remembered)
