@@ -31,6 +31,7 @@ PRIVATE_NAMES: Final = {
     "_is_list_view": "drf-spectacular's AutoSchema: whether an operation is a list; api/description.py",
     "_meta": "documented: the fields of a model",
     "_raw_delete": "querysets: deletes without reading rows or sending signals, in one statement",
+    "_request": "REST framework's requests: Django's own, which the hook of a view is promised; api/views.py",
     "_state": "documented: the database of a row, and whether it is stored",
 }
 UNDOCUMENTED_MODULES: Final = {

@@ -314,9 +314,9 @@ def _was_elsewhere(order: Order, delivered: Sequence[datetime]) -> bool:
         return False
     if checkout.claimed_at or checkout.user_id is None:
         undone = StaffAct.objects.filter(order=order, act=StaffAct.Act.UNCLAIM)
-        lost = undone.filter(recorded_at__gt=min(delivered)).order_by("pk").first()
-        if lost is not None and lost.account_id != checkout.user_id:
-            return True
+        for lost in undone.exclude(account=checkout.user_id):
+            if any(datetime.fromisoformat(lost.detail) <= at < lost.recorded_at for at in delivered):
+                return True
     linked_at = customer.linked_at if customer else None
     before = [at for at in delivered if linked_at is None or at < linked_at]
     if not (customer and before and (checkout.by_link or checkout.user_id is None)):

@@ -137,7 +137,9 @@ class Pause(NamedTuple):
 def pauses() -> list[Pause]:
     """Return the receivers that are paused, by name."""
     rows = {row.name: row for row in read_receivers().rows if row.paused_at}
-    waiting = ReceiverRun.primary.filter(state=ReceiverRun.State.PAUSED, receiver__in=rows)
+    # What is due waits too: a process takes it out of the queue within a minute.
+    waits = Q(state=ReceiverRun.State.PAUSED) | Q(state=ReceiverRun.State.DUE, due_at__lte=database_now())
+    waiting = ReceiverRun.primary.filter(waits, receiver__in=rows)
     counts = dict(waiting.values_list("receiver").annotate(Count("pk"))) if rows else {}
     return [
         Pause(name, row.paused_at, row.paused_for, counts.get(name, 0))

@@ -145,7 +145,8 @@ def _ahead_of(messages: Sequence[OutboxMessage]) -> tuple[set[str], set[str], Re
     """
     lines = {each.line for each in messages if each.line is not None}
     found = AHEAD.fetch(keys=[each.idempotency_key for each in messages], lines=lines)
-    sent, busy = ({name for kind, name, _ in found if kind == wanted} for wanted in ("sent", "run"))
+    sent = {name for kind, name, _ in found if kind == "sent"}
+    busy = {name for kind, name, _ in found if kind == "run"}
     return sent, busy, next(remembered_at(number) for kind, _, number in found if kind == "receivers")
 
 

@@ -66,6 +66,8 @@ class Command(StaffCommand):
         """Make runs due, hand over to whatever runs receivers, and print how many they are."""
         started = time.monotonic()
         acts = {"retire": self._retire, "pause": self._pause, "resume": self._resume}
+        if options["pause"] is not None and not options["pause"].strip():
+            raise CommandError("--pause needs a reason: staff read it beside what waits.", returncode=2)
         act = next((name for name in acts if options[name]), "replay")
         count, detail = acts.get(act, self._replay)(options)
         self.print_step(step_of(act, started, detail, count=count), as_json=options["json"])
@@ -128,7 +130,7 @@ def _alone(option: str, options: dict[str, Any]) -> str:
     """Return the receiver that the option is about. Raises CommandError if another one is given."""
     others = {"signal", "since", "project", "failed", "dry_run", "retire", "pause", "resume"} - {option}
     if any(options[name] for name in others):
-        raise CommandError(f"--{option} goes with --receiver and --json only.", returncode=2)
+        raise CommandError(f"--{option} goes with --receiver, --as and --json only.", returncode=2)
     name: str = options["receiver"]
     return name
 

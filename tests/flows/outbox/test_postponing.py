@@ -379,9 +379,12 @@ def test_what_cannot_be_paused_or_resumed_says_so() -> None:
     assert flows.operations.resume_receiver("nobody") is None
     with pytest.raises(CommandError, match="'nobody' cannot be paused: no process has had it"):
         call_command("checkout_replay", receiver="nobody", pause="none")
+    for blank in ("", "  "):
+        with pytest.raises(CommandError, match="--pause needs a reason"):
+            call_command("checkout_replay", receiver="nobody", pause=blank)
     with pytest.raises(CommandError, match="'nobody' is not paused"):
         call_command("checkout_replay", receiver="nobody", resume=True)
-    with pytest.raises(CommandError, match="--pause goes with --receiver and --json only"):
+    with pytest.raises(CommandError, match="--pause goes with --receiver, --as and --json only"):
         call_command("checkout_replay", receiver="nobody", pause="none", failed=True)
 
 
