@@ -230,7 +230,7 @@ def _tried(project: Project, address: str) -> Finding:
     status = response.status_code
     if status != 200 or response.content:
         what = f"the status {status}" if status != 200 else "200 with a text"
-        mend = next((mend for statuses, mend in MENDS.items() if status in statuses), UNREACHED)
+        mend = MENDS.get(status) or MENDS.get(status // 100, UNREACHED)
         if 300 <= status < 400:
             what += f", to {response.headers.get('Location', 'no address')}"
         return _wrong("webhook", f"{address} answers a testing case with {what}.", mend, project.alias)
@@ -268,26 +268,16 @@ def _wrong(
 UNREACHED: Final = (
     "Start the web server, and let the address lead to it, with a certificate that clients trust."
 )
-MENDS: Final[Mapping[range, str]] = {
-    range(200, 300): "Something else answers at this address: let it lead to this shop, unchanged.",
-    range(
-        300, 400
-    ): "The service does not follow redirects: give it the address that answers, with https and the last slash.",
-    range(
-        401, 402
-    ): "A proxy drops the header Authorization or changes the body, or the web process has another SECRET_KEY.",
-    range(403, 404): "A firewall, a middleware or a login stands before the webhook: let its path pass.",
-    range(
-        404, 405
-    ): "Include checkout_integration.urls at this path; restart the web process, which may lack the project's "
-    "alias.",
-    range(
-        400, 500
-    ): "ALLOWED_HOSTS lacks the host, or something before the shop refuses or changes it: let the path pass.",
-    range(
-        500, 600
-    ): "Look at the log of the web process: its database does not respond, or the proxy does not reach it.",
+MENDS: Final[Mapping[int, str]] = {
+    2: "Something else answers at this address: let it lead to this shop, unchanged.",
+    3: "The service does not follow redirects: give it the address that answers, with https and the last slash.",
+    401: "A proxy drops the header Authorization or changes the body, or the web process has another SECRET_KEY.",
+    403: "A firewall, a middleware or a login stands before the webhook: let its path pass.",
+    404: "Include checkout_integration.urls at this path; restart the web process, which may lack the project's alias.",
+    4: "ALLOWED_HOSTS lacks the host, or something before the shop refuses or changes it: let the path pass.",
+    5: "Look at the log of the web process: its database does not respond, or the proxy does not reach it.",
 }
+"""What to do about a status; for most, by its first digit."""
 """Mends by ranges of statuses; the first that fits."""
 
 
